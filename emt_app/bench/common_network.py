@@ -14,7 +14,7 @@ FREQUENCY_HZ = 60
 
 
 @dataclass(frozen=True)
-class Part:
+class CircuitPart:
     kind: str  # "resistor" (ohm), "inductor" (H), "capacitor" (F) or "current_source" (A peak)
     name: str
     p: str
@@ -23,12 +23,12 @@ class Part:
     phase_deg: float = 0
 
 
-def reduce_case(case: dict[str, Any]) -> tuple[list[str], list[Part]]:
+def reduce_case(case: dict[str, Any]) -> tuple[list[str], list[CircuitPart]]:
     """Node names and parts of a generated case."""
-    parts: list[Part] = []
+    parts: list[CircuitPart] = []
 
     def add(kind: str, name: str, p: str, q: str, value: float, *, phase_deg: float = 0) -> None:
-        parts.append(Part(kind, f"{kind[0]}{len(parts)}_{name}".replace(".", "_"), p, q, value, phase_deg))
+        parts.append(CircuitPart(kind, f"{kind[0]}{len(parts)}_{name}".replace(".", "_"), p, q, value, phase_deg))
 
     for e in case["elements"]:
         kind, name = e["type"], e["name"]
@@ -54,7 +54,7 @@ def reduce_case(case: dict[str, Any]) -> tuple[list[str], list[Part]]:
     return [f"{b}.{x}" for b in case["buses"] for x in "abc"], parts
 
 
-def as_case(nodes: list[str], parts: list[Part], dt_s: float) -> dict[str, Any]:
+def as_case(nodes: list[str], parts: list[CircuitPart], dt_s: float) -> dict[str, Any]:
     """The simulator's own format. Node names keep their dots, so nodes rather than buses."""
     key = {"resistor": "r", "inductor": "l", "capacitor": "c"}
     elements: list[dict[str, Any]] = []
@@ -74,7 +74,7 @@ def as_case(nodes: list[str], parts: list[Part], dt_s: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def as_netlist(parts: list[Part], dt_s: float, stop_s: float) -> str:
+def as_netlist(parts: list[CircuitPart], dt_s: float, stop_s: float) -> str:
     """ngspice netlist with the step held near dt_s."""
     lines = ["* common network"]
     for i, part in enumerate(parts):
@@ -89,7 +89,7 @@ def as_netlist(parts: list[Part], dt_s: float, stop_s: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-def part_with(nodes: list[str], parts: list[Part], most_parts: int) -> tuple[list[str], list[Part]]:
+def part_with(nodes: list[str], parts: list[CircuitPart], most_parts: int) -> tuple[list[str], list[CircuitPart]]:
     """The first nodes of a network and what joins them, and joins them to ground: as many as have `most_parts` at most.
 
     Parallel parts of one kind are one: R and L add as 1/x, C as x.
@@ -103,12 +103,12 @@ def part_with(nodes: list[str], parts: list[Part], most_parts: int) -> tuple[lis
         key = (part.kind, *sorted((part.p, part.q)))
         sums[key] = sums.get(key, 0) + (part.value if part.kind == "capacitor" else 1 / part.value)
     merged = [
-        Part(kind, f"{kind[0]}{i}", p, q, value if kind == "capacitor" else 1 / value)
+        CircuitPart(kind, f"{kind[0]}{i}", p, q, value if kind == "capacitor" else 1 / value)
         for i, ((kind, p, q), value) in enumerate(sums.items())
     ]
     order = {name: i for i, name in enumerate(nodes)} | {"0": -1}
 
-    def last_node(part: Part) -> int:
+    def last_node(part: CircuitPart) -> int:
         return max(order[part.p], order[part.q])
 
     by_node = sorted(merged + sources, key=last_node)
@@ -116,7 +116,7 @@ def part_with(nodes: list[str], parts: list[Part], most_parts: int) -> tuple[lis
     return nodes[:count], [part for part in by_node if last_node(part) < count]
 
 
-def as_bpa_cards(nodes: list[str], parts: list[Part], dt_s: float, steps: int) -> str:
+def as_bpa_cards(nodes: list[str], parts: list[CircuitPart], dt_s: float, steps: int) -> str:
     """Input of the BPA EMTP: wide fields for R, ohm, L, mH, and C, uF; no output but the first node."""
     name = {node: f"N{i}" for i, node in enumerate(nodes)} | {"0": ""}
     cards = ["BEGIN NEW DATA CASE", f"{dt_s:8.1E}{dt_s * steps:8.1E}"]

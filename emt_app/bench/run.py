@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common_network import Part, as_bpa_cards, as_case, as_netlist, part_with, reduce_case
+from common_network import CircuitPart, as_bpa_cards, as_case, as_netlist, part_with, reduce_case
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
@@ -156,7 +156,7 @@ class Bench:
             theirs = median_step_us(simulation, round(dpsim_machine.STOP_S / DT_S) - 20)
         return {"emt_us": ours, "dpsim_us": theirs, "times_faster_than_dpsim": theirs / ours}
 
-    def beside_bpa(self, nodes: list[str], parts: list[Part]) -> dict[str, Any] | str:
+    def beside_bpa(self, nodes: list[str], parts: list[CircuitPart]) -> dict[str, Any] | str:
         """The part of the common network that the BPA EMTP can read."""
         if self.bpa is None:
             return "not provided here"
@@ -174,7 +174,7 @@ class Bench:
         }
 
 
-def dpsim_step_us(nodes: Sequence[str], parts: Sequence[Part], work: Path, steps: int = 400) -> float | None:
+def dpsim_step_us(nodes: Sequence[str], parts: Sequence[CircuitPart], work: Path, steps: int = 400) -> float | None:
     if dpsimpy is None:
         return None
     emt = dpsimpy.emt
@@ -213,7 +213,7 @@ def median_step_us(simulation: Any, steps: int) -> float:
     return statistics.median(times)
 
 
-def ngspice_step_us(parts: Sequence[Part], work: Path, steps: int = 400) -> float | None:
+def ngspice_step_us(parts: Sequence[CircuitPart], work: Path, steps: int = 400) -> float | None:
     if shutil.which("ngspice") is None:
         return None
     times = []
@@ -227,7 +227,7 @@ def ngspice_step_us(parts: Sequence[Part], work: Path, steps: int = 400) -> floa
 
 
 def bpa_step_us(
-    program: Path, nodes: list[str], parts: list[Part], work: Path, repeats: int, steps: int = 20000
+    program: Path, nodes: list[str], parts: list[CircuitPart], work: Path, repeats: int, steps: int = 20000
 ) -> float:
     def seconds(count: int) -> float:
         cards = work / "bpa.dat"

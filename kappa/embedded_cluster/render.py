@@ -124,7 +124,7 @@ def render_mpi_conf() -> str:
     PMIxCollFence: the default takes a tree for fences without data, and the tree of Slurm 22.05 lets every
     node pass on its own. Open MPI ends MPI_Init with such a fence: a rank that left it early sent to one that
     could not receive yet, which died of SIGSEGV in btl_tcp (one step in eighty on a loaded machine). Not for
-    steps on some of a job's nodes, where the ring may hang (docs/site.md).
+    steps on some of a job's nodes, where the ring may hang (docs/slurm.md).
     """
     return "PMIxCliTmpDirBase=/dev/shm\nPMIxCollFence=ring\n"
 

@@ -1,7 +1,7 @@
 """The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
 
 They are ``kappa/core/vocabulary/checks.json``, and the tables between marker lines in ``docs/catalogue.md``,
-``docs/site.md`` and ``docs/coverage.md``.
+``docs/site-reference.md`` and ``docs/coverage.md``.
 """
 
 import json
@@ -16,6 +16,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.sites import key_tables
 from kappa.core.vocabulary import checks, tables
 from kappa.core.vocabulary.modes import MODES
 from kappa.tools import coverage
@@ -129,7 +130,7 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
     wanted = {_checks_file(): described}
     of_file = {
         "docs/catalogue.md": {"catalogue": page(cases)},
-        "docs/site.md": tables.of_site(known),
+        "docs/site-reference.md": tables.of_site(known) | key_tables.of_files(),
         coverage.PAGE: {"coverage": coverage.page(coverage.read(SUITE / coverage.DATA, known), known)},
     }
     for name, contents in of_file.items():

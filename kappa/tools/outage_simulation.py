@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special, stats
 
 from reports.acceptance.campaign import CONTRACT, Campaign
-from reports.acceptance.judge import Outcome, judge
+from reports.acceptance.judge import ClauseOutcome, judge
 from reports.acceptance.outage_log import Draft, writing
 
 # Thirty days and five interrupts at 10 % and 10 %.
@@ -138,8 +138,8 @@ def simulate(name: str, uptimes: Uptimes, good: bool, count: int, seed: int, mer
             if merge_s != 3600:
                 (campaign.folder / CONTRACT).write_text(contract_text(merge_s), encoding="utf-8")
             outcome = judge(campaign).clauses[0].outcome
-            assert outcome in (Outcome.MET, Outcome.NOT_MET), (name, number, outcome)
-            wrong += (outcome is Outcome.MET) is not good
+            assert outcome in (ClauseOutcome.MET, ClauseOutcome.NOT_MET), (name, number, outcome)
+            wrong += (outcome is ClauseOutcome.MET) is not good
     low, high = stats.binom.interval(CENTRAL, count, RISK)
     bounds = (int(low), int(high)) if uptimes is steady else None
     return SimulatedRow(name, mtbf, wrong, count, bounds)

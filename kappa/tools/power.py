@@ -129,7 +129,7 @@ def false_alarms(plan: Plan, nights: int, rng: np.random.Generator, rate: float 
 
 
 @dataclass(frozen=True)
-class Bound:
+class PowerOfBounds:
     """Shares: of samples refused, of healthy values out of bounds, of slow ones out of bounds; of the statement, the
     slow-down stated in a run and in a week (medians), and how often the former was found."""
 
@@ -141,7 +141,7 @@ class Bound:
     kept: float
 
 
-def learned(plan: Plan, slow_downs: tuple[float, ...], trials: int, seed: int = 1) -> Bound:
+def learned(plan: Plan, slow_downs: tuple[float, ...], trials: int, seed: int = 1) -> PowerOfBounds:
     """Bounds from ``trials`` samples of ``plan``, compared with new values of the same kind."""
     rng = np.random.default_rng(seed)
     false, stated, weeks, kept = [], [], [], []
@@ -161,7 +161,7 @@ def learned(plan: Plan, slow_downs: tuple[float, ...], trials: int, seed: int = 
             stated.append(seen.in_a_run)
             weeks.append(seen.in_a_week)
             kept.append(_below(new.values * (1 - seen.in_a_run), limits.lower))
-    return Bound(
+    return PowerOfBounds(
         1 - len(false) / trials, float(np.mean(false)), {one: float(np.mean(shares)) for one, shares in finds.items()},
         float(np.median(stated)), float(np.median(weeks)), float(np.mean(kept)),
     )  # fmt: skip

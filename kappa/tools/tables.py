@@ -10,6 +10,8 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 
+_CONFIDENCE = 0.95
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -18,11 +20,11 @@ class Rate:
     hits: int
     trials: int
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Clopper and Pearson (Biometrika 26, 1934): holds at least the stated confidence for any number of trials."""
+    def interval(self) -> tuple[float, float]:
+        """Clopper and Pearson (Biometrika 26, 1934): holds at least 95 % of the time for any number of trials."""
         if not self.trials:
             return 0.0, 1.0
-        found = binomtest(self.hits, self.trials).proportion_ci(confidence, method="exact")
+        found = binomtest(self.hits, self.trials).proportion_ci(_CONFIDENCE, method="exact")
         return float(found.low), float(found.high)
 
     def __str__(self) -> str:
@@ -32,9 +34,9 @@ class Rate:
         return f"{self.hits}/{self.trials} ({100 * low:.0f}–{100 * high:.0f} %)"
 
 
-def least_trials(rate: float, confidence: float = 0.95) -> int:
+def least_trials(rate: float) -> int:
     """How many trials without a hit it takes for the interval to end at ``rate`` or below."""
-    return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-rate))
+    return math.ceil(math.log((1 - _CONFIDENCE) / 2) / math.log1p(-rate))
 
 
 @dataclass(frozen=True)

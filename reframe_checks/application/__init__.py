@@ -1,0 +1,1 @@
+"""Checks of whole applications: EMT, GROMACS, LAMMPS, OpenFOAM and a sparse direct solver."""

@@ -44,7 +44,7 @@ class EmtCheck(KappaCheck):
     network_scale = SiteVariable(1, "whole number", "", "copies of the reference network")
     #: Of the network's random choices.
     seed = rfmb.variable(int, value=1)
-    steps = SiteVariable(20000, "whole number", "", "of the simulation")
+    steps = SiteVariable(20000, "whole number", "", "steps of the simulation")
 
     @rfmb.run_after("setup")
     def generate_networks(self):
@@ -123,7 +123,7 @@ class EmtBits(SameBits, OnEachNode, EmtCheck):
     read_bits = staticmethod(core_programs.EmtAlikeResult.read)
 
     not_tunable = ("network_scale", "steps")
-    seconds = SiteVariable(1.0, "number", "s", "of simulations, on all cores at once")
+    seconds = SiteVariable(1.0, "number", "s", "time of simulations, on all cores at once")
 
     @rfmb.run_after("init")
     def choose_network(self):

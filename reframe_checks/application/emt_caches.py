@@ -21,7 +21,7 @@ from reframe_checks.parsers import emt
 LEAST_RISE = 1.2
 
 
-def knee_bytes(times: Mapping[int, float], *, least_rise: float = LEAST_RISE) -> float | None:
+def knee_bytes(times: Mapping[int, float]) -> float | None:
     """
     The bytes at which the time has risen half of the way, in logarithms, from its floor to its top.
 
@@ -29,13 +29,13 @@ def knee_bytes(times: Mapping[int, float], *, least_rise: float = LEAST_RISE) ->
     apart by this. The floor is the least of all times; a later fall back to it moves the knee behind it.
 
     :param times: memory that is touched, bytes -> time for each unit of work, above 0.
-    :return: ``None`` where the time rises by less than ``least_rise``.
+    :return: ``None`` where the time rises by less than ``LEAST_RISE``.
     """
     sizes = sorted(times)
     levels = [math.log(times[size]) for size in sizes]
     floor = min(levels)
     half = (floor + levels[-1]) / 2
-    if levels[-1] - floor < math.log(least_rise):
+    if levels[-1] - floor < math.log(LEAST_RISE):
         return None
     last = max(index for index, level in enumerate(levels) if level <= half)
     part = (half - levels[last]) / (levels[last + 1] - levels[last])
@@ -77,10 +77,10 @@ class EmtCaches(OnEachNode, EmtCheck):
         [1, 2, 4, 8, 16, 32, 64, 128, 256],
         "whole numbers", "", "copies of the reference network in each problem, 0.3 MB each",
     )
-    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
-    least_slowdown = SiteVariable(1.15, "number", "", "times slower than the median node, to be named")
+    at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
+    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, for which a node is named")
     not_tunable = ("network_scale",)
-    tunable = {"steps": Tunable("whole number", "", "timed, of each network")}
+    tunable = {"steps": Tunable("whole number", "", "timed steps of each network")}
 
     def networks(self):
         return {f"network-{scale}.json": scale for scale in sorted(set(self.scales))}

@@ -34,7 +34,7 @@ class EmtOverLayouts(LayoutSeries, EmtCheck):
     modes = ("acceptance",)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     #: `message` for MPI libraries to be compared: within a node `auto` does without them.
-    transport = SiteVariable("auto", "auto or message", "", "`message` for ranks of a node to exchange by MPI, too")
+    transport = SiteVariable("auto", "auto or message", "", "`message`: ranks of a node also exchange by MPI")
     tunable = MOST_NODES
     scaling = rfmb.variable(list, value=[], loggable=True)
 
@@ -93,10 +93,10 @@ class EmtSeries(EmtOverLayouts):
     #: Of a simulated fabric.
     ranks = SiteVariable(
         [1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 150],
-        "whole numbers", "", "of a simulated fabric, whose nodes are filled one after the other",
+        "whole numbers", "", "numbers of ranks on a simulated fabric, whose nodes are filled one after the other",
     )
     phi_us = SiteVariable(100, "number", "us", "work of a step of all tasks, injected on a simulated fabric")
-    simulated_steps = SiteVariable(60, "whole number", "", "of the simulation on a simulated fabric")
+    simulated_steps = SiteVariable(60, "whole number", "", "steps of the simulation on a simulated fabric")
 
     @rfmb.run_after("setup")
     def lay_out_series(self):
@@ -233,7 +233,9 @@ class EmtWeakScaling(EmtOverLayouts):
     rounds = 3
     steps = 4000
     #: Every rank reads the whole network, 0.2 MB of JSON and 3 MB of memory for each copy.
-    most_ranks = SiteVariable(128, "whole number", "", "that the series goes up to: each reads the whole network")
+    most_ranks = SiteVariable(
+        128, "whole number", "", "largest number of ranks in the series; each reads the whole network"
+    )
 
     def layouts_here(self):
         found = self.partition_layouts()

@@ -33,9 +33,11 @@ class Gromacs(ScaledApplication):
     informational = ["speedup", "energy_drift"]
     hint = "compare the layouts with each other, and with OsuAlltoall: PME's FFT transposes between all ranks"
 
-    boxes = SiteVariable(12, "whole number", "", "of 216 molecules of water, along each edge of strong scaling's cube")
-    boxes_per_rank = SiteVariable(4, "whole number", "", "the same of each rank's cube in weak scaling, at least 2")
-    steps = SiteVariable(2000, "whole number", "", "of the simulation, the second half of which is timed")
+    boxes = SiteVariable(
+        12, "whole number", "", "boxes of 216 water molecules along each edge of the cube, strong scaling"
+    )
+    boxes_per_rank = SiteVariable(4, "whole number", "", "the same for each rank's cube, weak scaling; at least 2")
+    steps = SiteVariable(2000, "whole number", "", "steps of the simulation; the second half is timed")
 
     def boxes_of(self, layout):
         if self.series == STRONG:

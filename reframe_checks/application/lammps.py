@@ -37,9 +37,9 @@ class Lammps(ScaledApplication):
     informational = ["speedup", "energy_drift"]
     hint = "compare the layouts with each other, and with EmtSeries; time outside of Pair in the log is communication"
 
-    cells = SiteVariable(60, "whole number", "", "of four atoms, along each edge of strong scaling's cube")
-    cells_per_rank = SiteVariable(20, "whole number", "", "the same of each rank's cube in weak scaling")
-    steps = SiteVariable(100, "whole number", "", f"measured, a multiple of {ROWS_EVERY}")
+    cells = SiteVariable(60, "whole number", "", "cells of four atoms along each edge of the cube, strong scaling")
+    cells_per_rank = SiteVariable(20, "whole number", "", "the same for each rank's cube, weak scaling")
+    steps = SiteVariable(100, "whole number", "", f"measured steps, a multiple of {ROWS_EVERY}")
 
     @rfmb.run_after("setup")
     def require_rows(self):

@@ -52,9 +52,9 @@ class OpenFoam(ScaledApplication):
     informational = ["speedup", "residual", "continuity_error", "pressure_iterations"]
     hint = "compare the layouts with each other, and with OsuAllreduce: sums over all ranks end each iteration"
 
-    cells = SiteVariable(500, "whole number", "", "along each edge of strong scaling's square")
-    cells_per_rank = SiteVariable(200, "whole number", "", "the same of each rank's square in weak scaling")
-    steps = SiteVariable(20, "whole number", "", "of the simulation")
+    cells = SiteVariable(500, "whole number", "", "cells along each edge of the square, strong scaling")
+    cells_per_rank = SiteVariable(200, "whole number", "", "the same for each rank's square, weak scaling")
+    steps = SiteVariable(20, "whole number", "", "steps of the simulation")
 
     @rfmb.run_before("run")
     def prepare_cases(self):

@@ -149,7 +149,7 @@ class Base:
 
 
 #: For checks of the plug-in that go up to fewer nodes than all where a site says so.
-MOST_NODES = {"most_nodes": Tunable("whole number", "", "that the series goes up to; 0: all")}
+MOST_NODES = {"most_nodes": Tunable("whole number", "", "largest number of nodes in the series; 0: all")}
 
 
 class LayoutSeries(rfm.RegressionTestPlugin):
@@ -160,8 +160,8 @@ class LayoutSeries(rfm.RegressionTestPlugin):
     """
 
     #: As ``1x8 4x2``; by default doublings up to all nodes and all cores of each.
-    layouts = SiteVariable("", "text", "", "nodes and ranks on each, as `1x8 4x2`, instead of all doublings")
-    rounds = SiteVariable(5, "whole number", "", "of all layouts; the median is gated")
+    layouts = SiteVariable("", "text", "", "nodes and ranks per node, as `1x8 4x2`, instead of all doublings")
+    rounds = SiteVariable(5, "whole number", "", "rounds over all layouts; the median has the bound")
     laid_out = ()
 
     @property

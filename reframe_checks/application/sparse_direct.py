@@ -44,7 +44,7 @@ class SparseDirect(ScaledApplication):
     build = rfmb.fixture(SparseDirectBuild, scope="environment")
 
     edge = SiteVariable(
-        80, "whole number", "", "points along each edge of the cube, whose cube is the number of unknowns",
+        80, "whole number", "", "points along each edge of the cube; edge³ unknowns",
     )
     steps = SiteVariable(3, "whole number", "", "factorisations, each with a solution")
 

@@ -16,6 +16,7 @@ from reframe.core.runtime import runtime
 from kappa.core.ground.whole_files import read_bytes, read_text
 from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.modes import MODES, modes_here
+from reframe_checks.base.case_journal import keep_journal
 from reframe_checks.base.cases import Parameters, Registered, StatedCost, Tuning
 from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.base.hang_watch import HangWatch, SeesFolder
@@ -43,6 +44,7 @@ ask_slurm_less()
 note_variables_given()
 outlast_slurm()
 wait_at_limit()
+keep_journal()
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")

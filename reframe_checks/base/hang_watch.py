@@ -28,6 +28,8 @@ from reframe_checks.parsers.job_scripts import BlamedNode
 
 #: Between two questions, s.
 ASK_EVERY_S = 10
+#: After its script a job ends within so long: an epilog may run before.
+ENDS_WITHIN_S = 20
 
 
 def nodes_down(nodes) -> list[str]:
@@ -72,7 +74,10 @@ MOST_BYTES = 1 << 20
 HANG_FILE, LOG_FILE = "hang.json", "watch.err"
 # As in `src/job/hold_nodes.sh`.
 ENDED_FILE = "kappa_ended"
-PARTS = ("watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py")
+PARTS = (
+    "watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py",
+    "exchange.py", "exchanged.py",
+)  # fmt: skip
 #: States of a job that Slurm has ended, which says nothing of its nodes.
 ENDED_BY_SLURM = ("TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE", "NODE_FAIL", "BOOT_FAIL")
 #: In its place where Slurm did not start a step of the job, as when its controller did not answer.
@@ -91,10 +96,13 @@ HINTS = {
     "stopped": "find out who stopped the process: a debugger, a user, a tool of the site",
     "blocked": "look at `dmesg` and the file systems there; /proc/PID/stack says what the process waits for",
     "unseen": "mount it there; or put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)",
+    "unexecutable": "compare `findmnt -T FOLDER` there with another node, and mount it alike",
     "silent": "is it up? look at its console, at slurmd's log there and at its network",
     "lost": "look at `scontrol show node`, its console and slurmd's log",
+    "address": "look at `ip addr` there, and give each node an address of its own",
+    "link": "look at its firewall (`nft list ruleset`) and routes, and at the MTU of every port on the way",
     "mpi": "start MPI on it alone; compare its MPI and PMIx packages, their configuration files and its firewall",
-    "crashed": "look at `dmesg` and the memory's errors there; compare its programs and libraries with another node's",
+    "crashed": "look at `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
 }
 
 
@@ -129,15 +137,30 @@ class HangWatch(rfm.RegressionTestPlugin):
         self.job.options = [" ".join([*self.job.options, "--no-kill"])]
 
     def look_for_first_node(self):
-        """Cancel a job whose first node Slurm has given up: with ``--no-kill`` it would stay until its time limit."""
+        """Cancel a job that would stay until its time limit: Slurm has given up its first node, which ``--no-kill``
+        keeps, or does not believe its end, as from a node that has the address of the first one."""
         forget_resizing(self.job)
         if not runs_in_slurm(self) or self._lost_nodes or self.job.state != "RUNNING":
+            return
+        if self.failed_and_not_ended():
+            job = self.job.jobid
+            getlogger().warning(f"{self.name}: the script of job {job} failed, and Slurm has not ended it: cancelled")
+            self.job.cancel()
             return
         first = FIRST_NODES.lost(str(self.job.jobid))
         if first:
             self._lost_nodes = (first,)
             getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is down: cancelled")
             self.job.cancel()
+
+    def failed_and_not_ended(self):
+        """Tell whether the job's script ended with an error, longer ago than Slurm takes to see it."""
+        if ENDED_FILE not in os.listdir(self.stagedir):
+            return False
+        path = pathlib.Path(self.stagedir, ENDED_FILE)
+        with contextlib.suppress(OSError):
+            return path.read_text() not in ("", "0\n") and time.time() > path.stat().st_mtime + ENDS_WITHIN_S
+        return False
 
     @rfmb.run_before("sanity")
     def say_who_hangs(self):
@@ -153,10 +176,11 @@ class HangWatch(rfm.RegressionTestPlugin):
             self.keep_files = [*self.keep_files, LOG_FILE]
         if HANG_FILE in files:
             found = self.parsed(job_scripts.hang, self.output_text(HANG_FILE))
-            named = {named.node: (named.reason, said(named, self.stagedir)) for named in found.named}
-            self.blame(found.how, named)
+            named = {named.ends: (named.reason, said(named, self.stagedir)) for named in found.named}
+            # No job reaches those whose address is taken, either.
+            self.blame(found.how, named, [one.peer for one in found.named if one.reason == "address" and one.peer])
         if self._lost_nodes:
-            self.blame("hang", {node: ("lost", "Slurm has given it up") for node in self._lost_nodes})
+            self.blame("hang", {(node,): ("lost", "Slurm has given it up") for node in self._lost_nodes})
         if state:
             self.ended_by_slurm = state
             self.hint = "nothing speaks against a node: was the machine busy, the limit too short, was it cancelled?"
@@ -188,17 +212,26 @@ class HangWatch(rfm.RegressionTestPlugin):
                         return one_line(clean(why), 200)
         return ""
 
-    def blame(self, how, nodes):
-        """:raises SanityError: always; each of the nodes has a finding. ``nodes``: name -> (reason, evidence)."""
-        self.hung_on = sorted(nodes)
+    def blame(self, how, nodes, out_of_reach=()):
+        """Record a finding for each node, or for the two ends of a link.
+
+        :param nodes: (node,) or (node, node) -> (reason, evidence).
+        :param out_of_reach: nodes without a fault that cannot be measured, either.
+        :raises SanityError: always.
+        """
+        self.hung_on = sorted({*out_of_reach}.union(*nodes))
         self.record_findings(
             [
-                Finding("node", node, (node,), RANK_CRASHED if reason == "crashed" else f"{how}:", None, None, evidence)
-                for node, (reason, evidence) in nodes.items()
+                Finding(
+                    "node" if len(ends) == 1 else "link", "-".join(ends), ends,
+                    RANK_CRASHED if reason == "crashed" else f"{how}:", None, None, evidence,
+                )
+                for ends, (reason, evidence) in nodes.items()
             ]
-        )
+        )  # fmt: skip
         self.hint = HINTS[next(iter(nodes.values()))[0]]
-        raise SanityError(f"{how} on {'; '.join(f'{node}: {evidence}' for node, (_, evidence) in nodes.items())}")
+        told = (f"{'-'.join(ends)}: {evidence}" for ends, (_, evidence) in nodes.items())
+        raise SanityError(f"{how} on {'; '.join(told)}")
 
 
 def said(named: BlamedNode, folder: str = "the job's folder") -> str:
@@ -214,15 +247,19 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
         case "stopped":
             return f"{who} is stopped (state {process.state}){where}"
         case "blocked":
-            return f"{who} waits in the kernel and moves nothing (state D){where}"
+            waits = f", in {process.waits}" if process.waits else ""
+            return f"{who} waits in the kernel and moves nothing (state {process.state}){waits}{where}"
         case "mpi":
             return "MPI does not start with it, but on all other nodes" + (f"; {who} stands{where}" if process else "")
         case "crashed":
             return f"its tasks crashed first: {named.said}"
+        case "address" | "link":
+            return named.said
     others = {
         "lost": "Slurm has given it up",
         "unseen": f"does not see {folder}, or may not write there",
         "silent": "no step starts there, but on the other nodes",
+        "unexecutable": f"files in {folder} cannot be executed there (mounted noexec?), so Slurm ends each task",
     }
     return others[named.reason]
 
@@ -248,7 +285,7 @@ class SeesFolder(rfm.RegressionTestPlugin):
         if self.has_output():
             return
         named = BlamedNode(node=self.job.nodelist[0], reason="unseen")
-        self.blame("crash", {named.node: (named.reason, said(named, self.stagedir))})
+        self.blame("crash", {named.ends: (named.reason, said(named, self.stagedir))})
 
     def has_output(self):
         """Listed, not asked for by its name: a network file system remembers for long that a file was not there."""

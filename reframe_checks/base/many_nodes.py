@@ -34,7 +34,9 @@ from reframe_checks.base.steps import SLURMS
 # As in `src/job/on_node.sh`.
 SCRIPT, FOLDER, STATUS = "on_node.sh", "nodes", "exit_status"
 PART = "part_of_node.sh"
-NODES_AT_ONCE = Tunable("whole number", "nodes", "measured by one job, each by itself; 1: one, in turns, too")
+NODES_AT_ONCE = Tunable(
+    "whole number", "nodes", "nodes that one job measures, each alone; 1: one node, also in the rotation"
+)
 # Of what nothing bounds, the node with the longest time counts, else the one with the least.
 _TIMES = ("s", "ms", "us", "ns")
 # Set beside what a leaf reads.

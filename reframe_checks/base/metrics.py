@@ -28,6 +28,8 @@ class Strictness(rfm.RegressionTestPlugin):
     informational = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Metrics that hold each node, or pair, against the median of its equals, and so prove no speed by themselves.
     relative = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Metrics that the load of other programs does not change (free space, sizes, counts): load excuses none of them.
+    steady = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Every metric that the check declares.
     declared_metrics = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Metrics left out, because the site does not state what they follow from -> what that is; the case is INCOMPLETE.

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import re
 import sys
+import types
 import warnings
 from collections.abc import Sequence
 
@@ -16,8 +17,12 @@ import reframe as rfm
 from reframe.core import decorators, fields, variables
 from reframe.core.exceptions import ReframeFatalError
 from reframe.core.launchers import mpi
+from reframe.core.logging import getlogger
+from reframe.core.runtime import runtime
 from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
+from reframe.frontend.executors import RegressionTask
+from reframe.frontend.reporting import RunReport
 
 from reframe_checks.parsers.slurm import expand_nodes
 
@@ -102,6 +107,45 @@ def to_be_judged_in(check, folder: str) -> None:
 def pinned(check) -> bool:
     """Tell whether ReFrame's ``--distribute`` has put the case on a node."""
     return hasattr(check, ".nid")
+
+
+_ENDS = ("success", "failure", "xfailure", "xsuccess", "skip", "abort")
+
+
+def when_cases_end(tell) -> None:
+    """Have ``tell`` called with each task of ReFrame's that has come to its end; what it raises is a warning."""
+    notify = RegressionTask._notify_listeners
+
+    def notify_and_tell(task, callback_name):
+        notify(task, callback_name)
+        if callback_name.removeprefix("on_task_") in _ENDS:
+            try:
+                tell(task)
+            except Exception as err:
+                getlogger().warning(f"{task.testcase}: it is not in the session's journal: {err!r}")
+
+    RegressionTask._notify_listeners = notify_and_tell
+
+
+def session_info() -> dict:
+    """What ReFrame's report says of the session so far: ReFrame has it in its main function, and nowhere else."""
+    frame = sys._getframe()
+    while frame is not None:
+        report, options = frame.f_locals.get("report"), frame.f_locals.get("options")
+        if isinstance(report, RunReport):
+            words = ",".join(getattr(options, "session_extras", None) or ()).split(",")
+            extras = dict(word.split("=", 1) for word in words if "=" in word)
+            return {**report["session_info"], **extras}
+        frame = frame.f_back
+    return {}
+
+
+def as_reported(task, info) -> tuple[int, dict]:
+    """The number of the run of a task that has ended, and the case as ReFrame's report holds it."""
+    number, report = runtime().current_run, RunReport()
+    report.update_session_info({"uuid": info.get("uuid", "")})
+    report.update_run_stats(types.SimpleNamespace(runs=lambda: [(number, [task])]))
+    return number, report["runs"][0]["testcases"][0]
 
 
 _given: set[str] = set()

@@ -133,8 +133,8 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
     layouts = tuple(LAYOUTS)
     compared = ()
 
-    seconds = SiteVariable(0.2, "number", "s", "for which the kernel runs on all cores, in each layout")
-    mib_per_thread = SiteVariable(24, "whole number", "MiB", "arrays of the kernel")
+    seconds = SiteVariable(0.2, "number", "s", "time for which the kernel runs on all cores, in each layout")
+    mib_per_thread = SiteVariable(24, "whole number", "MiB", "size of the kernel's arrays")
 
     @rfmb.run_after("setup")
     def command_line(self):

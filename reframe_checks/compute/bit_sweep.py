@@ -25,7 +25,7 @@ class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
     hint = WRONG_BITS
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
-    seconds = SiteVariable(1.0, "number", "s", "of each work, on all cores at once")
+    seconds = SiteVariable(1.0, "number", "s", "time of each work, on all cores at once")
     mib_per_core = SiteVariable(64, "whole number", "MiB", "memory that each core walks through")
     works = rfmb.variable(typ.List[str], value=WORKS)
 

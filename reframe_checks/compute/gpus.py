@@ -32,7 +32,7 @@ class BabelStream(ManyNodes, OnGpus, Scaled, KappaCheck):
     rank_for_each_gpu = False
 
     #: Numbers of 8 bytes in each of the three arrays; the program wants a multiple of 1024.
-    elements = SiteVariable(1 << 26, "whole number", "", "numbers of 8 bytes in each array, a multiple of 1024")
+    elements = SiteVariable(1 << 26, "whole number", "", "elements of 8 bytes in each array, a multiple of 1024")
 
     def command_lines(self):
         return [
@@ -74,7 +74,7 @@ class NvBandwidth(ManyNodes, OnGpus, Scaled, KappaCheck):
     executable = "nvbandwidth"
     rank_for_each_gpu = False
 
-    buffer_mib = SiteVariable(512, "whole number", "MiB", "each copied buffer")
+    buffer_mib = SiteVariable(512, "whole number", "MiB", "size of each copied buffer")
     #: nvbandwidth's tests.
     copies: tuple[str, ...] = ()
 

@@ -76,9 +76,9 @@ class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
     informational = ["memory_bandwidth", "memory_share"]
     hint = "compare with Stream on the same nodes: both follow memory; then with OsuAllreduce, which ends each product"
 
-    running_s = SiteVariable(rfmb.required, "whole number", "s", "of timed iterations")
-    memory_fraction = SiteVariable(rfmb.required, "number", "", "share of the memory that the problem takes, at least")
-    threads = SiteVariable(1, "whole number", "", "of each rank, for builds whose preconditioner has threads")
+    running_s = SiteVariable(rfmb.required, "whole number", "s", "time of the timed iterations")
+    memory_fraction = SiteVariable(rfmb.required, "number", "", "least share of the memory that the problem takes")
+    threads = SiteVariable(1, "whole number", "", "threads of each rank, for builds whose preconditioner has threads")
 
     @rfmb.run_after("setup")
     def lay_out_threads(self):

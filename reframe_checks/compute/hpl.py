@@ -175,11 +175,11 @@ class SolvesOne(rfm.RegressionTestPlugin):
     """
 
     #: Share of the nodes' memory that the matrix fills, unless ``order`` gives N.
-    memory_fraction = SiteVariable(0.8, "number", "", "share of the memory that the matrix fills, at most")
-    order = SiteVariable(0, "whole number", "", "of the matrix, instead of that share")
+    memory_fraction = SiteVariable(0.8, "number", "", "largest share of the memory that the matrix fills")
+    order = SiteVariable(0, "whole number", "", "order of the matrix, instead of that share")
     #: Seconds for one system at ``ASSUMED_FRACTION`` of the peak; 0: as long as it takes.
     solve_s = SiteVariable(
-        120, "whole number", "s", "for a system at 60 % of the peak, which bounds the matrix; 0: no bound",
+        120, "whole number", "s", "time to solve a system at 60 % of the peak, which limits the matrix; 0: no limit",
     )
     #: What the program takes besides, for the matrix and its start.
     besides_s = 30

@@ -35,7 +35,7 @@ class OverNodes(Scaled):
     memory_fractions = SiteVariable(
         [0.05, 0.2, 0.8], "numbers", "", "shares of one node's memory that the matrices fill",
     )
-    orders = SiteVariable([], "whole numbers", "", "of the matrices, instead of these shares")
+    orders = SiteVariable([], "whole numbers", "", "orders of the matrices, instead of these shares")
 
     def command_lines(self):
         """Fewer nodes first; a line for each number of nodes; not `&&`, after which bash traps no error."""

@@ -42,13 +42,15 @@ class NodeSweep(NodeSweepCheck):
     """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
 
     Which node is slow comes from the comparison of equal nodes (``localise/finding.py``), so it needs no reference.
-    Own program (``kappa-measure node cores``); each figure is the best of five windows of time.
+    Own program (``kappa-measure node cores``); each figure is the best of five windows of time. The mean of the windows
+    over the best tells how steady a core is, as one that clocks up slowly is not.
     """
 
     descr = "Memory bandwidth and floating-point speed of every node and core"
     family = "compute/node-sweep"
     relative = [
         "triad_uniformity", "multiply_add_uniformity", "core_triad_uniformity", "core_multiply_add_uniformity",
+        "steady_uniformity",
     ]  # fmt: skip
     measured_s = 8
     tags = {"smoke"}
@@ -56,9 +58,9 @@ class NodeSweep(NodeSweepCheck):
     result, mode = "node_sweep.json", "cores"
 
     #: Duration of each kernel with all cores; a tenth of it on each core alone.
-    seconds = SiteVariable(0.5, "number", "s", "of each kernel with all cores")
-    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
-    least_slowdown = SiteVariable(1.1, "number", "", "times slower than the median node, to be named")
+    seconds = SiteVariable(0.5, "number", "s", "time of each kernel with all cores")
+    at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
+    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, for which a node is named")
 
     def options(self):
         return [f"--at-once={self.at_once}"]
@@ -74,6 +76,8 @@ class NodeSweep(NodeSweepCheck):
             TRIAD: {node: min(speeds.alone.triad_mbps) for node, speeds in nodes.items()},
             GFLOPS: {node: min(speeds.alone.gflops) for node, speeds in nodes.items()},
         }
+        self.steadiness = {node: min((*speeds.alone.steady, *speeds.together.steady)) for node, speeds in nodes.items()}
+        self.record_per_node("steady", "", self.steadiness)
         for kernel, unit in ((TRIAD, "MB/s"), (GFLOPS, "Gflop/s")):
             self.record_per_node(kernel, unit, self.of_node[kernel])
             self.record_per_node(f"{kernel}_slowest_core", unit, self.of_slowest_core[kernel])
@@ -95,6 +99,9 @@ class NodeSweep(NodeSweepCheck):
                 for kernel, speeds in figures.items()
                 for finding in suspects_of_nodes(f"{kernel} {what}", speeds, least_slowdown=self.least_slowdown)
             ]
+            + suspects_of_nodes(
+                "mean over best speed of the least steady core", self.steadiness, least_slowdown=self.least_slowdown
+            )
         )
 
     metrics = {
@@ -106,6 +113,8 @@ class NodeSweep(NodeSweepCheck):
         # The node with the slowest core, against the median node's slowest core.
         "core_triad_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[TRIAD])),
         "core_multiply_add_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[GFLOPS])),
+        # The node whose core is the least steady, against the median node's least steady core.
+        "steady_uniformity": ("", lambda self: slowest_share(self.steadiness)),
     }
 
 
@@ -133,9 +142,9 @@ class NodeFills(NodeSweepCheck):
     result, mode = "node_fills.json", "fills"
 
     #: Duration of each kernel, of which the best of five windows counts.
-    seconds = SiteVariable(0.5, "number", "s", "of each kernel on each number of cores")
-    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
-    least_slowdown = SiteVariable(1.1, "number", "", "times slower than the median node, to be named")
+    seconds = SiteVariable(0.5, "number", "s", "time of each kernel on each number of cores")
+    at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
+    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, for which a node is named")
 
     def options(self):
         return [f"--at-once={self.at_once}"]
@@ -242,10 +251,10 @@ class NumaMatrix(NodeSweepCheck):
     result, mode = "node_numa.json", "numa"
 
     latency_mib = SiteVariable(
-        1024, "whole number", "MiB", "through which a chain of loads goes; more than the caches hold",
+        1024, "whole number", "MiB", "memory that a chain of loads passes through; more than the caches hold",
     )
-    seconds = SiteVariable(0.5, "number", "s", "of each measurement of each pair of domains")
-    least_slowdown = SiteVariable(1.15, "number", "", "times slower than its like, to be named")
+    seconds = SiteVariable(0.5, "number", "s", "time of each measurement of each pair of domains")
+    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, for which a node is named")
 
     def options(self):
         return [f"--latency-mib={self.latency_mib}"]

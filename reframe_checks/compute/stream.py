@@ -25,7 +25,7 @@ class StreamCheck(KappaCheck):
     needs_environ = ["stream"]
 
     #: Working set of likwid-bench; classic STREAM has its array size built in.
-    working_set = SiteVariable("4GB", "text", "", "of likwid-bench, as `4GB`")
+    working_set = SiteVariable("4GB", "text", "", "working set of likwid-bench, as `4GB`")
     #: Threads of one run.
     threads = rfmb.variable(int, value=0)
 

@@ -35,7 +35,7 @@ class StressNg(AllCores, OnEachNode, KappaCheck):
     sourcesdir = "src"
     programs = ["stress-ng"]
 
-    seconds = SiteVariable(2, "whole number", "s", "of all stressors at once")
+    seconds = SiteVariable(2, "whole number", "s", "time of all stressors together")
     vm_mib = SiteVariable(32, "whole number", "MiB", "memory that stress-ng's `vm` checks")
 
     @rfmb.run_after("setup")

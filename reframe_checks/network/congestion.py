@@ -29,9 +29,9 @@ class Congestion(PatternCheck):
     informational = ["impacts_above_control"]
 
     iterations = 100
-    rounds = SiteVariable(5, "whole number", "", "of samples alone and beside a load")
-    aggressor_bytes = SiteVariable(1 << 16, "whole number", "B", "of an aggressor's message")
-    victims = SiteVariable(0.5, "number", "", "share of the nodes, every second or so")
+    rounds = SiteVariable(5, "whole number", "", "rounds of samples alone and beside a load")
+    aggressor_bytes = SiteVariable(1 << 16, "whole number", "B", "size of an aggressor's message")
+    victims = SiteVariable(0.5, "number", "", "share of the nodes that are victims")
     not_tunable = ("ranks",)
     tunable = {"iterations": Tunable("whole number", "", "samples of each pattern in each round")}
 

@@ -30,7 +30,7 @@ class MpiBehaviourCheck(Scaled, KappaCheck):
     build = rfmb.fixture(MeasureProgram, scope="environment")
     scale = rfmb.parameter(["2_ranks", "2_nodes"], loggable=True)
 
-    iterations = SiteVariable(200, "whole number", "", "of which each repeat gives the median")
+    iterations = SiteVariable(200, "whole number", "", "iterations of each repeat; their median counts")
 
     def command_lines(self):
         return [
@@ -279,7 +279,7 @@ class MpiSharedWindow(MpiBehaviourCheck):
         "(btl, UCX_TLS, shm); a slow shared table lies in the memory of one NUMA domain"
     )
 
-    table_mib = SiteVariable(64, "whole number", "MiB", "of splines, held once or by each rank")
+    table_mib = SiteVariable(64, "whole number", "MiB", "table of splines, held once or by each rank")
 
     def steps(self):
         sizes = ",".join(map(str, WINDOW_SIZES))

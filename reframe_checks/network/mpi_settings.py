@@ -39,7 +39,7 @@ class MpiSettingCheck(Scaled, KappaCheck):
     build = rfmb.fixture(MeasureProgram, scope="environment")
     setting = ""
 
-    rounds = SiteVariable(3, "whole number", "", "of steps with and without the setting, of which the best counts")
+    rounds = SiteVariable(3, "whole number", "", "rounds of steps with and without the setting; the best counts")
 
     def command_lines(self):
         return [

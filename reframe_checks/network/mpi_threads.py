@@ -80,7 +80,9 @@ class MpiThreadMultiple(MpiThreadCheck):
         "serves threads in turns, and its message rate does not grow with them"
     )
 
-    threads = SiteVariable([], "whole numbers", "", "of each rank, from 1 on; by default 1, 2, 4, … its cores")
+    threads = SiteVariable(
+        [], "whole numbers", "", "numbers of threads of each rank, from 1 on; by default 1, 2, 4, … its cores"
+    )
 
     @rfmb.run_after("setup")
     def lay_out_threads(self):

@@ -23,9 +23,9 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
     hint = "NCCL_DEBUG=INFO tells the transports: NVLink in a node, GPUDirect RDMA between nodes"
 
     #: Sizes double from 1 MiB up to this, in MiB.
-    largest_mib = SiteVariable(1024, "whole number", "MiB", "the largest message")
-    iterations = SiteVariable(20, "whole number", "", "timed, of each message size")
-    warmup = SiteVariable(5, "whole number", "", "untimed ones before them")
+    largest_mib = SiteVariable(1024, "whole number", "MiB", "largest message")
+    iterations = SiteVariable(20, "whole number", "", "timed iterations of each message size")
+    warmup = SiteVariable(5, "whole number", "", "untimed iterations before them")
 
     def chosen_features(self):
         return [*super().chosen_features(), *self.several_gpus(self.scale)]

@@ -33,8 +33,8 @@ class NodeLinks(OnEachNode, KappaCheck):
     tags = {"smoke"}
     hint = "look at this node's cable, port counters, link speed and MTU; try the node against a third one"
 
-    iterations = SiteVariable(10, "whole number", "", "timed")
-    window = SiteVariable(64, "whole number", "messages", "in flight")
+    iterations = SiteVariable(10, "whole number", "", "number of timed iterations")
+    window = SiteVariable(64, "whole number", "messages", "messages in flight")
     repeats_per_link = SiteVariable(2, "whole number", "", "measurements of each link")
 
     sourcesdir = "src"

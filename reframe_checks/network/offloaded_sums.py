@@ -49,8 +49,8 @@ class OffloadedSums(Scaled, KappaCheck):
     hint = "does the fabric's manager run (sharp_am), and does `sharp_hello` on the nodes get a tree?"
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
-    iterations = SiteVariable(100, "whole number", "", "timed, of each size in each step")
-    rounds = SiteVariable(3, "whole number", "", "of steps with and without the network's reduction")
+    iterations = SiteVariable(100, "whole number", "", "timed iterations of each size in each step")
+    rounds = SiteVariable(3, "whole number", "", "rounds of steps with and without the network's reduction")
 
     def command_lines(self):
         return [self.command_line(kind, number) for number in range(1, self.rounds + 1) for kind in (HOST, NETWORK)]

@@ -47,10 +47,10 @@ class OsuCheck(KappaCheck):
     #: Name of the OSU program; a class for several programs has a parameter ``program`` instead.
     benchmark = rfmb.variable(str)
     #: Timed iterations per message size, and untimed ones before them.
-    iterations = SiteVariable(200, "whole number", "", "timed, of each message size")
-    warmup = SiteVariable(20, "whole number", "", "untimed ones before them")
+    iterations = SiteVariable(200, "whole number", "", "timed iterations of each message size")
+    warmup = SiteVariable(20, "whole number", "", "untimed iterations before them")
     repeats = 3
-    tunable = {"repeats": Tunable("whole number", "", "runs in the job, of which the best counts")}
+    tunable = {"repeats": Tunable("whole number", "", "runs in the job; the best counts")}
 
     quantity = LATENCY
     #: Whether the program can check the data that it moved (``-c``); the suite in C then has to.
@@ -149,7 +149,7 @@ class OsuStream(OsuPointToPoint):
     quantity = BANDWIDTH
     iterations = 10
     warmup = 2
-    window = SiteVariable(64, "whole number", "messages", "in flight")
+    window = SiteVariable(64, "whole number", "messages", "messages in flight")
     hint = "compare with the same check on other nodes; look at link width and speed, errors on the port, and the MTU"
 
     def size_options(self):

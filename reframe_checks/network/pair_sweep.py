@@ -73,20 +73,26 @@ class PairSweep(OnEachNode, KappaCheck):
     hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
-    latency_bytes = SiteVariable(8, "whole number", "B", "message of the latency")
-    round_trips = SiteVariable(1000, "whole number", "", "of each latency")
-    bandwidth_bytes = SiteVariable(1 << 20, "whole number", "B", "message of the bandwidth")
-    block_bytes = SiteVariable(1 << 16, "whole number", "B", "that each node gives to each in the collectives")
-    window = SiteVariable(16, "whole number", "messages", "in flight")
-    windows = SiteVariable(5, "whole number", "", "of each bandwidth")
-    seconds = SiteVariable(2.0, "number", "s", "at most for each of a pair's measurements")
-    least_slowdown = SiteVariable(
-        1.25, "number", "", "times slower than its like, for a node, link or switch to be named",
+    latency_bytes = SiteVariable(8, "whole number", "B", "message size for the latency")
+    round_trips = SiteVariable(1000, "whole number", "", "round trips of each latency measurement")
+    bandwidth_bytes = SiteVariable(1 << 20, "whole number", "B", "message size for the bandwidth")
+    block_bytes = SiteVariable(
+        1 << 16, "whole number", "B", "data from each node to each other node in the collectives"
     )
-    least_loss = SiteVariable(0.001, "number", "", "share of a pair's packets that gets lost, for it to be named")
-    count_packets = SiteVariable(True, "yes or no", "", "no where no counter of the nodes sees the fabric's packets")
-    sample_above = SiteVariable(512, "whole number", "nodes", "of more, a sample of the pairs is measured")
-    rounds = SiteVariable(0, "whole number", "", "of a sample, at most 1000; 0: 12 times the nodes' binary logarithm")
+    window = SiteVariable(16, "whole number", "messages", "messages in flight")
+    windows = SiteVariable(5, "whole number", "", "windows of each bandwidth measurement")
+    seconds = SiteVariable(2.0, "number", "s", "longest time of each measurement of a pair")
+    least_slowdown = SiteVariable(
+        1.25, "number", "", "least slow-down, as a factor, for which a node, link or switch is named",
+    )
+    least_loss = SiteVariable(0.001, "number", "", "least share of lost packets for which a pair is named")
+    count_packets = SiteVariable(True, "yes or no", "", "`no` if no counter of the nodes sees the fabric's packets")
+    sample_above = SiteVariable(
+        512, "whole number", "nodes", "number of nodes above which a sample of the pairs is measured"
+    )
+    rounds = SiteVariable(
+        0, "whole number", "", "rounds of a sample, at most 1000; 0: 12 times the nodes' binary logarithm"
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):

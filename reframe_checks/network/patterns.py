@@ -45,9 +45,12 @@ class PatternCheck(Scaled, KappaCheck):
     build = rfmb.fixture(MeasureProgram, scope="environment")
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
 
-    iterations = SiteVariable(20, "whole number", "", "timed")
+    iterations = SiteVariable(20, "whole number", "", "number of timed iterations")
     ranks = SiteVariable(
-        [], "whole numbers", "", "of the series, instead of all ranks of the job; on a fabric 2, 4, … 32",
+        [],
+        "whole numbers",
+        "",
+        "numbers of ranks in the series, instead of all ranks of the job; on a fabric 2, 4, … 32",
     )
 
     @rfmb.run_after("setup")
@@ -200,7 +203,7 @@ class RandomRing(LargePuts, PatternCheck):
     hint = "compare with the bandwidth of one pair: what is lost is contention, by routing or a tapered network"
 
     iterations = 5
-    message_bytes = SiteVariable(2_000_000, "whole number", "B", "to each of both neighbours")
+    message_bytes = SiteVariable(2_000_000, "whole number", "B", "message to each of both neighbours")
 
     def puts(self):
         return self.way == "put"
@@ -232,9 +235,9 @@ class ParticleExchange(LargePuts, PatternCheck):
     hint = "compare the barrier before with the barrier after packing, and without the traffic inside nodes"
 
     iterations = 5
-    drawn = SiteVariable(1 << 18, "whole number", "", "particles that are drawn, each of which stands for 1512 B")
+    drawn = SiteVariable(1 << 18, "whole number", "", "number of drawn particles; each stands for 1512 B")
     #: Of a node of NSIM-ACE's machine, estimated; a fabric has no memory that a program could copy in.
-    pack_gb_s = SiteVariable(1, "number", "GB/s", "at which a rank of a fabric packs")
+    pack_gb_s = SiteVariable(1, "number", "GB/s", "rate at which a rank on a fabric packs")
 
     @rfmb.run_after("init")
     def leave_out_what_puts_nothing(self):

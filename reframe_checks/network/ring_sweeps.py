@@ -45,9 +45,11 @@ class RailSweep(OnEachNode, KappaCheck):
     hint = "look at cable, port counters, link speed and PCIe width of the adapter that is named, or at its switch"
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
-    mib = SiteVariable(256, "whole number", "MiB", "to each of two others in a round, over each adapter")
-    rounds = SiteVariable(3, "whole number", "", "in which all adapters take turns; the best counts")
-    least_slowdown = SiteVariable(1.25, "number", "", "times slower than its like, for an adapter or node to be named")
+    mib = SiteVariable(256, "whole number", "MiB", "data over each adapter to each of two other nodes in a round")
+    rounds = SiteVariable(3, "whole number", "", "rounds in which all adapters take turns; the best counts")
+    least_slowdown = SiteVariable(
+        1.25, "number", "", "least slow-down, as a factor, for which an adapter or node is named"
+    )
 
     @rfmb.run_after("setup")
     def take_rails(self):
@@ -125,9 +127,9 @@ class GpuPairs(OnGpus, OnEachNode, KappaCheck):
     hint = "look at the PCIe width and speed of the GPU that is named, at its switch, and at the adapter nearest to it"
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
-    mib = SiteVariable(256, "whole number", "MiB", "to each of two others in a round, out of each GPU")
-    rounds = SiteVariable(2, "whole number", "", "in which all pairs take turns; the best counts")
-    least_slowdown = SiteVariable(1.25, "number", "", "times slower than its like, for a GPU or node to be named")
+    mib = SiteVariable(256, "whole number", "MiB", "data from each GPU to each of two others in a round")
+    rounds = SiteVariable(2, "whole number", "", "rounds in which all pairs take turns; the best counts")
+    least_slowdown = SiteVariable(1.25, "number", "", "least slow-down, as a factor, for which a GPU or node is named")
 
     def command_lines(self):
         return [

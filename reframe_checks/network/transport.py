@@ -167,7 +167,7 @@ class TransportUsed(OnEachNode, KappaCheck):
     hint = "look at `ucx_info -d`, `ompi_info`, UCX_TLS, UCX_NET_DEVICES, OMPI_MCA_* and the adapters of the node"
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
-    mib = SiteVariable(32, "whole number", "MiB", "that each node sends to each of two others")
+    mib = SiteVariable(32, "whole number", "MiB", "data that each node sends to each of two others")
 
     @rfmb.run_after("setup")
     def command_line(self):

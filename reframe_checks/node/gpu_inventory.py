@@ -51,6 +51,7 @@ class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
             raise SanityError(f"GPUs differ in model, driver, memory, ECC or PCIe link: {found}; most are {usual}")
         return True
 
+    steady = ["gpus_per_node_min"]
     metrics = {
         "gpus_per_node_min": ("GPUs", lambda self: min(len(devices) for devices in self.of_node.values())),
         # By heat or lack of power, at the moment.

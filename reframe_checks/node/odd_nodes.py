@@ -13,7 +13,7 @@ from kappa.core.vocabulary.node_facts import Bound, Rule, Value, fact_of
 Column = Mapping[str, Value]
 
 #: Facts about other nodes, which not every node tells of each.
-OF_OTHERS = ("host.", "way.")
+OF_OTHERS = ("host.", "way.", "taken.")
 CLOSE_SHARE = 0.02
 FEW_TIMES, FEW = 10, 10
 #: 1 GiB, and 1 s, in the units that facts have.

@@ -83,6 +83,7 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]
+    steady = ["memory_spread", "free_space_min"]
     not_provided = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = "look at the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
 
@@ -90,7 +91,8 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     def command_line(self):
         if runs_in_slurm(self):
             self.prerun_cmds = [*self.prerun_cmds, SHOW_NODES]
-        self.executable = "python3 ./node_probe.py"
+        # A python3 that is a script of its own may change PATH; with -s Python does not look into the user's home.
+        self.executable = """sh -c 'KAPPA_PATH=$PATH exec python3 -s ./node_probe.py "$@"' sh"""
         self.executable_opts = [
             *(option for path in self.mounts() for option in ("--mount", shlex.quote(path))),
             *(option for user in self.users() for option in ("--user", shlex.quote(user))),

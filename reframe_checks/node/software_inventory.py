@@ -46,7 +46,7 @@ class SoftwareInventory(OnEachNode, KappaCheck):
             "program": programs_of(environ.features), "file": hashed, "module": self.modules_by_name(),
             "to-build": environ.extras.get("to_build", []),
         }  # fmt: skip
-        self.executable = "python3 ./node_probe.py"
+        self.executable = "python3 -s ./node_probe.py"
         self.executable_opts = [
             "--software",
             *(f"--{option}={shlex.quote(word)}" for option, words in asked.items() for word in words),

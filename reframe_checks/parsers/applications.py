@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from reframe_checks.parsers.json_reader import Measurement, Number, Positive, Text, require
+from reframe_checks.parsers.json_reader import Number, OwnMeasurement, Positive, Text, require
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
 # Half a unit of the last of six digits, and what arithmetic adds to it; relative.
@@ -303,7 +303,7 @@ def _entries(output: Output, number: int, name: str) -> dict[str, str]:
 Nanoseconds = Annotated[int, Meta(ge=1, le=int(Unit.COUNT.ceiling))]
 
 
-class SparseDirectResult(Measurement, frozen=True):
+class SparseDirectResult(OwnMeasurement, frozen=True):
     """``factor_ns`` and ``solve_ns``: of the slowest rank, in each step; ``backward_error``: the largest of all steps,
     relative; ``error``: of the solution, whose values are 1 to 2."""
 

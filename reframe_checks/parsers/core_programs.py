@@ -12,11 +12,11 @@ from reframe_checks.parsers.json_reader import (
     GflopPerS,
     Index,
     MbPerS,
-    Measurement,
     Mebibytes,
     NodeMeasurement,
     OnNodes,
     OwnDocument,
+    OwnMeasurement,
     Positive,
     Text,
     require,
@@ -70,7 +70,7 @@ class RankAffinity(OwnDocument, frozen=True):
         require(bool(self.threads), "threads: one or more")
 
 
-class AffinityResult(Measurement, frozen=True):
+class AffinityResult(OwnMeasurement, frozen=True):
     subcommand: Literal["affinity"]
     rank_list: tuple[RankAffinity, ...] = field(name="ranks")
 
@@ -166,14 +166,18 @@ def _bits(nodes: tuple[NodeBits, ...]) -> list[CoreBits]:
 
 
 class CoreSpeeds(OwnDocument, frozen=True):
-    """One value for each core: triad in MB/s (10^6 bytes a second), multiply-adds in Gflop/s."""
+    """One value for each core: triad in MB/s (10^6 bytes a second), multiply-adds in Gflop/s.
+
+    ``steady``: the mean speed of five windows of time over the best, of the kernel in which it is less.
+    """
 
     triad_mbps: tuple[MbPerS, ...] = field(name="triad_MBps")
     gflops: tuple[GflopPerS, ...]
+    steady: tuple[Annotated[float, Meta(gt=0, le=1.001)], ...]
 
     def require_cores(self, cores: int) -> None:
-        found = {len(self.triad_mbps), len(self.gflops)}
-        require(found == {cores}, f"triad_MBps, gflops: a figure for each of {cores} cores")
+        found = {len(self.triad_mbps), len(self.gflops), len(self.steady)}
+        require(found == {cores}, f"triad_MBps, gflops, steady: a figure for each of {cores} cores")
 
 
 class SweptNode(OwnDocument, frozen=True):

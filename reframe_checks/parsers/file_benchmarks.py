@@ -34,15 +34,13 @@ _LATENCY = Annotated[float, Meta(ge=1, le=Unit.OPERATION_NS.ceiling)]
 class FioSide:
     """The reads or the writes of a job. MB are 10^6 bytes; ``clat`` is the completion latency.
 
-    fio rounds ``runtime_s`` to milliseconds, so rates of a run of a few milliseconds are coarse.
+    fio rounds run times to milliseconds, so rates of a run of a few milliseconds are coarse.
     """
 
     bandwidth_mb_s: float
     iops: float
-    clat_p50_us: float
     clat_p99_us: float
     io_bytes: int
-    runtime_s: float
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,7 @@ class _Completion(Struct, frozen=True):
     def __post_init__(self) -> None:
         found = self.percentile or {}
         require([*found.values()] == sorted(found.values()), "percentile: latencies that rise")
-        known = not found or {"50.000000", "99.000000"} <= {*found}
-        require(known, "percentile: the percentiles 50.000000 and 99.000000")
+        require(not found or "99.000000" in found, "percentile: the percentile 99.000000")
 
 
 class _Side(Struct, frozen=True):
@@ -157,8 +154,8 @@ def _job(job: _Job, shared: _JobOptions) -> FioJob:
 def _side(side: _Side) -> FioSide | None:
     if not side.io_bytes:
         return None
-    p50_us, p99_us = ((side.clat_ns.percentile or {})[key] / 1e3 for key in ("50.000000", "99.000000"))
-    return FioSide(side.bytes_s / 1e6, side.iops, p50_us, p99_us, side.io_bytes, side.runtime_ms / 1e3)
+    p99_us = (side.clat_ns.percentile or {})["99.000000"] / 1e3
+    return FioSide(side.bytes_s / 1e6, side.iops, p99_us, side.io_bytes)
 
 
 IOZONE_OPERATIONS = ("write", "rewrite", "read", "reread")

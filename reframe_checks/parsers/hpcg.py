@@ -56,11 +56,6 @@ class HpcgResult:
     raw_gb_s: float
     passed: dict[str, bool]
 
-    @property
-    def valid(self) -> bool:
-        """HPCG calls a result valid whose tests all passed; an official one also takes ``OFFICIAL_S``."""
-        return all(self.passed.values())
-
 
 def parse(text: str) -> HpcgResult:
     """

@@ -22,9 +22,11 @@ from reframe_checks.parsers.json_reader import (
 )
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
-HOW = ("hang", "crash")
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
-PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "unseen", "silent", "mpi", "crashed")
+PROCESS_REASONS = ("stopped", "blocked")
+NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable")
+#: Of a node of which the watch tells in words.
+SAID_REASONS = ("address", "link", "crashed")
 
 _FIELDS = ("at_s", "cores", "busy_s", "steal_s", "own_s", "disk_bytes", "own_bytes")
 _LOOK = re.compile(
@@ -58,7 +60,7 @@ def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts
     :raises ParseError: a line without its SHA-256 or that is not one whole object with the right keys and types, a fact
         of no known name, a node twice, or a missing node (it could not reach task 0 if standard error says so).
     """
-    output = _without_sums(Output.read("node_probe output", text))
+    output = without_sums(Output.read("node_probe output", text))
     nodes: dict[str, NodeFacts] = {}
     for number in range(1, len(output.lines) + 1):
         facts = decode(output, range(number, number + 1), NodeFacts)
@@ -70,7 +72,11 @@ def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts
     return tuple(nodes[host] for host in sorted(nodes))
 
 
-def _without_sums(output: Output) -> Output:
+def without_sums(output: Output) -> Output:
+    """Return the JSON of lines that end in a space and their SHA-256.
+
+    :raises ParseError: a line that is none, or was changed.
+    """
     lines = []
     for number, line in enumerate(output.lines, start=1):
         if not line.startswith("{"):
@@ -85,17 +91,22 @@ def _without_sums(output: Output) -> Output:
 class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     """A node, why, and what shows it: what the launcher said, or a process there.
 
-    ``state`` of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
-    heartbeat.
+    ``peer`` is the other end of a link, where nothing tells which of the two it is, or whose address it has. ``state``
+    of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
+    heartbeat; ``waits``: the call on a file, or the kernel's function, in which it waits.
     """
 
     node: Text
-    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "mpi", "crashed"]
+    reason: Literal[
+        "stopped", "blocked", "lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable"
+    ]
     said: Text = ""
+    peer: Text | None = None
     pid: Positive | None = None
     program: Text = ""
     rank: Index | None = None
     state: Text = ""
+    waits: Text = ""
     cpu_s: Seconds | None = None
     phase: Text | None = None
     stands_s: Annotated[float, Meta(ge=0, le=Unit.UPTIME_S.ceiling)] | None = None
@@ -103,7 +114,14 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         whole = self.pid is not None and self.program and self.state
         require(bool(whole) or self.reason not in PROCESS_REASONS, "pid, program and state of the process")
-        require(bool(self.said) == (self.reason == "crashed"), "said: what the launcher said of a crash")
+        require(bool(self.said) == (self.reason in SAID_REASONS), "said: what the launcher said, or what fails")
+        of_two = self.reason in ("link", "address") and self.peer != self.node
+        require(self.peer is None or of_two, "peer: of a link or an address, another node")
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The node, or both ends of the link."""
+        return (self.node, self.peer) if self.reason == "link" and self.peer else (self.node,)
 
     @property
     def process(self) -> "BlamedNode | None":
@@ -122,7 +140,8 @@ class Hang(OwnDocument, frozen=True):
     named: tuple[BlamedNode, ...]
 
     def __post_init__(self) -> None:
-        of_job = bool(self.named) and {one.node for one in self.named} <= {*self.nodes}
+        told = {node for one in self.named for node in (one.node, one.peer) if node}
+        of_job = bool(self.named) and told <= {*self.nodes}
         require(of_job, "named: at least one of the job's nodes, and no others")
 
 

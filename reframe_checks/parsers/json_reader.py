@@ -72,7 +72,7 @@ class MeasuredRun(OwnDocument, frozen=True, kw_only=True):
         require(self.nodes <= self.ranks, "nodes: no more nodes than ranks")
 
 
-class Measurement(OwnDocument, frozen=True, kw_only=True):
+class OwnMeasurement(OwnDocument, frozen=True, kw_only=True):
     """What every subcommand of ``kappa-measure`` writes, before what it measured. Leaves name their ``subcommand``."""
 
     program: Literal["kappa-measure"]
@@ -97,7 +97,7 @@ class Measurement(OwnDocument, frozen=True, kw_only=True):
         return self.run.simulated
 
 
-class NodeMeasurement(Measurement, frozen=True, kw_only=True):
+class NodeMeasurement(OwnMeasurement, frozen=True, kw_only=True):
     """A measurement with an entry of each node, and a rank on each."""
 
     nodes: tuple[Any, ...]

@@ -40,7 +40,7 @@ _FLAGS = re.compile(r"['\"]-([A-Za-z]{1,20})['\"]")
 
 
 @dataclass(frozen=True)
-class Rate:
+class PhaseRate:
     """Operations per second of all tasks together, over the iterations."""
 
     maximum: float
@@ -63,7 +63,7 @@ class MdtestResult:
     iterations: int
     items: int
     reached: tuple[int, ...]
-    rates: dict[str, Rate]
+    rates: dict[str, PhaseRate]
 
     @property
     def made(self) -> int:
@@ -153,10 +153,10 @@ def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
     return rows
 
 
-def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], options: str) -> dict[str, Rate]:
+def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], options: str) -> dict[str, PhaseRate]:
     """The rates of phases that ran: those that ``options`` ask for, or all."""
     asked = {verb for flag, verb in _PHASES.items() if flag in _flags(options)} or {*_PHASES.values()}
-    rates: dict[str, Rate] = {}
+    rates: dict[str, PhaseRate] = {}
     for name, (number, row) in rows.items():
         if name.split()[1] not in asked and not any(float(row[column]) for column in (2, 3, 4)):
             continue
@@ -164,7 +164,7 @@ def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], optio
         # Tree operations are few: their figures are rounded apart from each other.
         if not maximum >= mean >= minimum:
             raise output.error(number, "maximum >= mean >= minimum")
-        rates[name] = Rate(maximum, minimum, mean)
+        rates[name] = PhaseRate(maximum, minimum, mean)
     return rates
 
 

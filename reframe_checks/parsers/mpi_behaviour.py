@@ -12,9 +12,9 @@ from msgspec import Meta, Struct, field
 from reframe_checks.parsers.json_reader import (
     Count,
     Index,
-    Measurement,
     Mebibytes,
     OwnDocument,
+    OwnMeasurement,
     Positive,
     Ranks,
     Size,
@@ -34,7 +34,7 @@ COLLECTIVES = ("broadcast", "gather", "allreduce")
 OTHER_MIB = 16
 
 
-class MpiMeasurement(Measurement, frozen=True):
+class MpiMeasurement(OwnMeasurement, frozen=True):
     """Facts of every measurement."""
 
     repeats: Positive

@@ -16,9 +16,9 @@ from reframe_checks.parsers.json_reader import (
     Count,
     Index,
     MbPerS,
-    Measurement,
     Microseconds,
     OwnDocument,
+    OwnMeasurement,
     Positive,
     Ranks,
     Seconds,
@@ -97,7 +97,7 @@ class CollectiveBlocks(OwnDocument, frozen=True):
         require(len(self.wrong_blocks) == self.number, "from_to: as many as wrong_blocks says")
 
 
-class PairsMeasured(Measurement, frozen=True):
+class PairsMeasured(OwnMeasurement, frozen=True):
     """What both ways to choose the ``pairs`` have. ``alone`` are pairs of nodes in their order."""
 
     subcommand: Literal["pairs"]
@@ -136,7 +136,7 @@ class PairsMeasured(Measurement, frozen=True):
         return tuple(one.seconds for one in self.rounds)
 
 
-class Round(OwnDocument, frozen=True):
+class SweepRound(OwnDocument, frozen=True):
     """Pairs that were measured at the same time, and numbers for each."""
 
     round: Positive
@@ -165,7 +165,7 @@ class PairSweepResult(PairsMeasured, frozen=True):
     pairs: Literal["all"]
     latency_us: LatencyMatrix
     bandwidth_mbps: BandwidthMatrix = field(name="bandwidth_MBps")
-    rounds: tuple[Round, ...]
+    rounds: tuple[SweepRound, ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,9 +11,9 @@ from reframe_checks.parsers.json_reader import (
     Bytes,
     Count,
     Index,
-    Measurement,
     Number,
     OwnDocument,
+    OwnMeasurement,
     Positive,
     Ranks,
     ShortMicroseconds,
@@ -28,7 +28,7 @@ VICTIM_PATTERNS = ("latency", "bandwidth", "allreduce")
 CONTROL = "compute"
 
 
-class PatternResult(Measurement, frozen=True):
+class PatternResult(OwnMeasurement, frozen=True):
     """Facts of every pattern."""
 
     iterations: Positive

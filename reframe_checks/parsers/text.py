@@ -52,8 +52,6 @@ class Unit(Enum):
     MIB_S = "MiB/s", 1e9
     MB_S = "MB/s", 1e9
     GB_S = "GB/s", 1e6
-    #: One network interface: a petabit a second.
-    MBIT_S = "Mbit/s", 1e9
     #: Two hundred exaflop/s; NPB counts operations in the same way.
     MOP_S = "Mop/s", 2e14
     GFLOP_S = "Gflop/s", 2e11
@@ -61,7 +59,6 @@ class Unit(Enum):
     OPERATIONS = "operations", 6.4e27
     #: Updates of random words: a thousand times the fastest list of HPC Challenge.
     GUP_S = "GUP/s", 1e6
-    TFLOP_S = "Tflop/s", 2e8
     #: Messages: 100,000 nodes that send a milliard each.
     MESSAGES_S = "messages/s", 1e14
     #: Operations on files: a hundred times the best of the IO500's file systems.
@@ -72,16 +69,9 @@ class Unit(Enum):
     #: Memory of all nodes of a machine: a thousand times the largest.
     GB = "GB", 1e10
     MIB = "MiB", 9e11
-    #: A file system: what 64 bits hold, for those without an end say so (8 EiB of AWS's EFS).
-    FILE_SYSTEM_BYTES = "bytes", 2.0**64
     #: Memory of a node or a GPU: a petabyte.
     MEMORY_KIB = "KiB", 1e12
     MEMORY_MIB = "MiB", 1e9
-    #: The kernel keeps the largest packet of an interface in an int.
-    MTU_BYTES = "bytes", 2**31 - 1
-    HERTZ = "Hz", 1e12
-    #: Nine years at 3 GHz.
-    CYCLES = "cycles", 9e17
     #: Ranks, threads, cores, nodes, and how much faster than one of them they are together.
     RANKS = "of ranks, cores or nodes", 1e8
     #: Iterations, files, packets, elements: a milliard a second for ten days.
@@ -90,14 +80,11 @@ class Unit(Enum):
     ORDER = "unknowns", 1e9
     #: HPL's scaled residual: ||Ax-b|| is at most ||A|| ||x|| + ||b||, so it is at most 1 / eps.
     RESIDUAL = "times eps", 2.0**53
-    #: Of one InfiniBand adapter, numbered in a byte.
-    PORTS = "ports", 255
     #: Processes of a node that want to run, of which Linux numbers four million.
     LOAD = "processes", 1e8
     #: Of a node: a hundred times one of eight GPUs.
     WATTS = "W", 1e6
     PERCENT = "%", 100
-    FLAG = "(0 or 1)", 1
 
     def __init__(self, unit: str, ceiling: float) -> None:
         self.unit = unit

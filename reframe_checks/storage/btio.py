@@ -80,10 +80,12 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
     #: One for all scales, or ``{scale: class}``. To be chosen so that a run takes minutes: NPB prints two decimals of a
     #: second.
     problem_class = SiteVariable(
-        "B", "text, or one for each scale", "", "as `C` or `{one_node: C, whole_partition: D}`",
+        "B", "text, or one for each scale", "", "BT's class, as `C` or `{one_node: C, whole_partition: D}`",
     )
     #: Of all runs; 0, as the modes that ask for a site's class set it: no bound.
-    most_gib = SiteVariable(24, "whole number", "GiB", "written by all runs, which bounds the class; 0: no bound")
+    most_gib = SiteVariable(
+        24, "whole number", "GiB", "most data written by all runs, which limits the class; 0: no limit"
+    )
 
     def classes_written(self):
         """How many times the job writes what one run of BT does."""
@@ -134,7 +136,7 @@ class BtIoRuns(BtIoCheck):
 
     time_limit = "1h"
     repeats = 3
-    tunable = {"repeats": Tunable("whole number", "", "runs in the job, of which the median counts")}
+    tunable = {"repeats": Tunable("whole number", "", "runs in the job; the median counts")}
 
     def classes_written(self):
         return self.repeats
@@ -219,11 +221,13 @@ class BtIoSeries(LayoutSeries, BtIoCheck):
     hint = "where the time of output grows with the nodes, compare subtype full with simple, and with IOR on as many"
 
     #: Square numbers; by default all that the partition has.
-    nodes = SiteVariable([], "whole numbers", "", "of the series, each a square; by default 1, 4, 9, … up to all")
+    nodes = SiteVariable(
+        [], "whole numbers", "", "numbers of nodes in the series, each a square; by default 1, 4, 9, … up to all"
+    )
     not_tunable = ("layouts",)
     tunable = {
-        "most_nodes": Tunable("whole number", "", "that the series goes up to; 0: all"),
-        "rounds": Tunable("whole number", "", "over all numbers of nodes; the median counts"),
+        "most_nodes": Tunable("whole number", "", "largest number of nodes in the series; 0: all"),
+        "rounds": Tunable("whole number", "", "rounds over all numbers of nodes; the median counts"),
     }
     scaling = rfmb.variable(list, value=[], loggable=True)
 

@@ -50,17 +50,17 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
     network_scale = 0
     #: 0: by the bytes.
     steps = 0
-    rounds = SiteVariable(2, "whole number", "", "of which the best counts")
+    rounds = SiteVariable(2, "whole number", "", "number of rounds; the best counts")
     node_mib = SiteVariable(128, "whole number", "MiB", "that each node writes in a round")
-    least_mib = SiteVariable(512, "whole number", "MiB", "that a round writes, however few the nodes are")
-    buffer_mib = SiteVariable(4, "whole number", "MiB", "of each rank, written at once")
-    least_slowdown = SiteVariable(2.0, "number", "", "times slower than the median node, for what is named")
+    least_mib = SiteVariable(512, "whole number", "MiB", "least data that a round writes, on few nodes")
+    buffer_mib = SiteVariable(4, "whole number", "MiB", "buffer of each rank, written at once")
+    least_slowdown = SiteVariable(2.0, "number", "", "least slow-down, as a factor, for which a node is named")
     #: Of less the scheduler of shared cores says as much as the disk.
-    least_s = SiteVariable(0, "number", "s", "that a node's writing, and its reading, counts as at least")
+    least_s = SiteVariable(0, "number", "s", "least time that counts for a node's writing, and for its reading")
     tunable = {
         "network_scale": Tunable("whole number", "", "copies of the reference network; 0: by the number of ranks"),
-        "steps": Tunable("whole number", "", "of the simulation, each a record of all channels; 0: by the bytes"),
-        "most_nodes": Tunable("whole number", "", "that stand for all of the partition; 0: all do"),
+        "steps": Tunable("whole number", "", "steps of the simulation, each a record of all channels; 0: by the bytes"),
+        "most_nodes": Tunable("whole number", "", "most nodes that stand for the whole partition; 0: all"),
     }
 
     @rfmb.run_after("setup")

@@ -6,6 +6,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.core.record.evidence import Finding
 from kappa.core.vocabulary.features import stated_folder
 from kappa.core.vocabulary.scales import SCALES
 from reframe_checks.base.cases import SiteVariable
@@ -14,7 +15,7 @@ from reframe_checks.base.job_files import sourced
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import OnEachNode
-from reframe_checks.parsers import file_benchmarks
+from reframe_checks.parsers import file_benchmarks, node_times
 from reframe_checks.parsers.text import ParseError
 
 # Job start, fio's start and the first allocation of the file.
@@ -28,10 +29,10 @@ class FioPhases(rfm.RegressionTestPlugin):
     cache, so it needs seconds, and no more bytes than a device moves in them.
     """
 
-    file_size_mib = SiteVariable(1024, "whole number", "MiB", "each file")
-    runtime_s = SiteVariable(10, "whole number", "s", "of each pattern, at most")
+    file_size_mib = SiteVariable(1024, "whole number", "MiB", "size of each file")
+    runtime_s = SiteVariable(10, "whole number", "s", "longest time of each pattern")
     #: 16 GiB: 10 s of a device of 1.7 GB/s, and 2.5 s, still enough, of one of 7 GB/s.
-    phase_mib = SiteVariable(16384, "whole number", "MiB", "moved by each pattern, at most")
+    phase_mib = SiteVariable(16384, "whole number", "MiB", "most data that each pattern moves")
     queue_depth = SiteVariable(16, "whole number", "", "requests in flight")
 
     def fio_options(self):
@@ -117,6 +118,9 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
 # Phase -> fio's pattern and block size.
 SCRATCH_PHASES = {"write": ("write", "1M"), "read": ("read", "1M"), "random_write": ("randwrite", "4k")}
 TARGET = "scratch"
+CALLS = "file_calls.txt"
+#: Metric -> field of a node's calls, and what it is for people.
+OF_CALLS = {"fsync_excess": ("fsync_ms", "a write with fsync"), "file_excess": ("file_ms", "create, stat and unlink")}
 
 
 @rfm.simple_test
@@ -125,13 +129,15 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
 
     Sequential write and read and random write, direct I/O. A node's figure is compared with the median node of the
     same run, so that a busy site blames nobody. A node on which fio fails, for instance on a full disk, is a
-    suspect.
+    suspect. Before, each node times calls that fio does not make (``src/file_calls.py``): fsync, files that are
+    created, looked at and removed, and buffered reads, of which none may fail.
     """
 
-    descr = "fio on every node's own storage at once, node against node"
+    descr = "fio and calls on files on every node's own storage at once, node against node"
     family = "storage/node-scratch"
     relative = ["uniformity"]
-    measured_s = 6
+    measured_s = 9
+    sourcesdir = "src"
     needs_partition = ["storage_scratch"]
     needs_environ = ["fio"]
     tags = {"smoke"}
@@ -141,7 +147,10 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
     #: A quarter of that of one node alone: all nodes write.
     phase_mib = 4096
     #: A node below this share of the median node is a suspect.
-    suspect_share = SiteVariable(0.5, "number", "", "of the median node, below which a node is a suspect")
+    suspect_share = SiteVariable(0.5, "number", "", "share of the median node's rate below which a node is a suspect")
+    calls_s = SiteVariable(1, "number", "s", "how long each kind of call on files is repeated")
+    #: Of those of which one in a thousand fails, one time in 160,000 all go well.
+    reads = SiteVariable(12000, "whole number", "", "number of reads of 4 KiB on each node")
 
     programs = ["fio"]
 
@@ -154,6 +163,12 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         self.executable_opts = ['--filename="$folder/file"', *self.fio_options()]
         self.job.launcher.options += ["--output=fio-%N.json"]
 
+    # First: fio's exit status is the job's.
+    def command_lines(self):
+        words = ["python3", "-s", "./file_calls.py", '"$folder"', f"{self.calls_s:g}", str(self.reads)]
+        # The launcher takes the last of its options.
+        return [self.launched(f"--output={CALLS}", *words), *super().command_lines()]
+
     @rfmb.sanity_function
     def read_nodes(self):
         self.figures, self.written_on, problems = {}, {}, {}
@@ -162,14 +177,44 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
                 self.figures[node] = self.figures_of(node)
             except (ParseError, SanityError) as err:
                 problems[node] = str(err)
+        calls = self.parsed(node_times.file_calls, self.output_text(CALLS), expect_nodes=self.provenance["nodelist"])
+        for node, told in calls.items():
+            if told.failed:
+                said = ", ".join(f"{call}, {count} times" for call, count in told.failed.items())
+                said += f", of {told.reads} reads, {told.fsyncs} fsyncs, {told.files} files"
+                problems[node] = f"calls on files failed: {said}; {problems.get(node, '')}".strip("; ")
         if problems:
             self.suspects = sorted(problems)
             raise SanityError("; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())))
         self.shares = {node: self.share_of_median(node) for node in self.figures}
         for phase in SCRATCH_PHASES:
             self.record_per_node(phase, "MB/s", {node: values[phase] for node, values in self.figures.items()})
-        self.suspects = sorted(node for node, share in self.shares.items() if share < self.suspect_share)
+        self.calls_ms = {
+            metric: {node: getattr(told, field) for node, told in calls.items()}
+            for metric, (field, _) in OF_CALLS.items()
+        }
+        self.record_findings([finding for metric in OF_CALLS for finding in self.slow_calls(metric)])
+        slow = {node for node, share in self.shares.items() if share < self.suspect_share}
+        self.suspects = sorted({*self.suspects, *slow})
         return True
+
+    def slow_calls(self, metric):
+        """Findings of nodes whose calls are out of bounds; none where half of them are."""
+        field, quantity = OF_CALLS[metric]
+        took = self.calls_ms[metric]
+        self.record_per_node(field.removesuffix("_ms"), "ms", took)
+        usual = statistics.median_low(took.values())
+        slow = [node for node, ms in took.items() if self.out_of_bounds(metric, ms - usual)]
+        if 2 * len(slow) >= len(took):
+            return []
+        ranking = sorted(slow, key=took.__getitem__, reverse=True)
+        said = {node: f"takes {took[node]:.3g} ms, on the median node {usual:.3g} ms" for node in ranking}
+        return [Finding("node", node, (node,), quantity, None, None, said[node]) for node in ranking]
+
+    def excess_ms(self, metric):
+        """The slowest node's median less that of the median node."""
+        took = self.calls_ms[metric].values()
+        return max(took) - statistics.median_low(took)
 
     def figures_of(self, node):
         """MB/s of each phase on a node."""
@@ -195,4 +240,6 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         "slowest_node_read": ("MB/s", lambda self: min(values["read"] for values in self.figures.values())),
         # The slowest node and phase against the median node.
         "uniformity": ("", lambda self: min(self.shares.values())),
+        "fsync_excess": ("ms", lambda self: self.excess_ms("fsync_excess")),
+        "file_excess": ("ms", lambda self: self.excess_ms("file_excess")),
     }

@@ -41,13 +41,13 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
     cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what a rank did (-N 1)"
     hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; look at the metadata server's load"
 
-    stonewall_s = SiteVariable(rfmb.required, "whole number", "s", "after which phases that write end")
+    stonewall_s = SiteVariable(rfmb.required, "whole number", "s", "time after which writing phases end")
     node_mib = SiteVariable(
-        rfmb.required, "whole number", "MiB", "of a node's easy files, at most; a quarter of it of the hard one",
+        rfmb.required, "whole number", "MiB", "largest size of a node's easy files; a quarter of it for the hard file",
     )
-    least_mib = SiteVariable(0, "whole number", "MiB", "of all easy files, however few the nodes are")
-    node_items = SiteVariable(rfmb.required, "whole number", "", "files of mdtest for each node, at most")
-    most_items = SiteVariable(0, "whole number", "", "files of mdtest on all nodes, at most; 0: no bound")
+    least_mib = SiteVariable(0, "whole number", "MiB", "least size of all easy files together, on few nodes")
+    node_items = SiteVariable(rfmb.required, "whole number", "", "most files of mdtest for each node")
+    most_items = SiteVariable(0, "whole number", "", "most files of mdtest on all nodes; 0: no limit")
 
     metrics = {
         phase.replace("-", "_"): (

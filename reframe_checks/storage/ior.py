@@ -57,14 +57,16 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
     hint = "compare with the same check on one node and with fio; look at striping, busy or degraded targets, locking"
 
     #: Of each rank, unless the pattern is hard; 0: its share of the file.
-    block_mib = SiteVariable(0, "whole number", "MiB", "of each rank, unless the pattern is hard")
-    transfer_mib = SiteVariable(4, "whole number", "MiB", "of each call, unless the pattern is hard")
+    block_mib = SiteVariable(0, "whole number", "MiB", "data of each rank, unless the pattern is hard")
+    transfer_mib = SiteVariable(4, "whole number", "MiB", "data of each call, unless the pattern is hard")
     #: Of each rank in a hard pattern, one transfer each; 0: its share of the file.
-    segments = SiteVariable(0, "whole number", "", "of each rank in a hard pattern, one transfer each")
-    repetitions = SiteVariable(3, "whole number", "", "of which the best counts")
-    stonewall_s = SiteVariable(10, "whole number", "s", "after which writing or reading ends")
-    node_mib = SiteVariable(1024, "whole number", "MiB", "of the file for each node, unless its ranks' sizes are given")
-    least_mib = SiteVariable(4096, "whole number", "MiB", "of the file, however few the nodes are")
+    segments = SiteVariable(0, "whole number", "", "segments of each rank in a hard pattern, one transfer each")
+    repetitions = SiteVariable(3, "whole number", "", "number of repetitions; the best counts")
+    stonewall_s = SiteVariable(10, "whole number", "s", "time after which writing or reading ends")
+    node_mib = SiteVariable(
+        1024, "whole number", "MiB", "size of the file for each node, unless the sizes of its ranks are given"
+    )
+    least_mib = SiteVariable(4096, "whole number", "MiB", "least size of the file, on few nodes")
 
     @rfmb.run_after("setup")
     def command_line(self):

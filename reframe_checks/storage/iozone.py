@@ -43,9 +43,11 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     metric_names: ClassVar[dict[str, str]] = {}
     hint = "rows that are slow throughout point at the request size, columns at the file size: see the heat map"
 
-    file_sizes_mib = SiteVariable([64, 256, 1024], "whole numbers", "MiB", "of the files")
-    request_sizes_kib = SiteVariable([4, 64, 1024, 16384], "whole numbers", "KiB", "of the requests")
-    most_requests = SiteVariable(16384, "whole number", "", "of a file: larger ones are left out for small requests")
+    file_sizes_mib = SiteVariable([64, 256, 1024], "whole numbers", "MiB", "sizes of the files")
+    request_sizes_kib = SiteVariable([4, 64, 1024, 16384], "whole numbers", "KiB", "sizes of the requests")
+    most_requests = SiteVariable(
+        16384, "whole number", "", "most requests of a file; larger files are left out for small requests"
+    )
 
     def chosen_scale(self):
         return SCALES["one_core"]

@@ -50,10 +50,10 @@ class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
     cache_defeat = "ranks work on what the next node has made (-N ranks per node); within one node memory may answer"
     hint = "look at the metadata server's load, and at how many files the target holds"
 
-    items = SiteVariable(2000, "whole number", "", "files and folders of each rank, at most")
-    most_items = SiteVariable(16384, "whole number", "", "files and folders of all ranks, at most")
-    stonewall_s = SiteVariable(10, "whole number", "s", "after which no more files are made")
-    iterations = SiteVariable(3, "whole number", "", "of which the best counts")
+    items = SiteVariable(2000, "whole number", "", "most files and folders of each rank")
+    most_items = SiteVariable(16384, "whole number", "", "most files and folders of all ranks")
+    stonewall_s = SiteVariable(10, "whole number", "s", "time after which no more files are made")
+    iterations = SiteVariable(3, "whole number", "", "number of iterations; the best counts")
 
     metrics = {
         metric: ("1/s", lambda self, operation=operation: self.rates[operation].maximum)

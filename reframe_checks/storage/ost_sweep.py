@@ -53,10 +53,14 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
     #: Clients: more of them than servers write to none at the same time.
     most_nodes = 8
     #: Each by another client; two or more tell a client from a target.
-    passes = SiteVariable(3, "whole number", "", "over all targets, each in another node's hands")
-    least_slowdown = SiteVariable(1.5, "number", "", "times slower than its like, for what is named")
+    passes = SiteVariable(3, "whole number", "", "passes over all targets, each by another node")
+    least_slowdown = SiteVariable(
+        1.5, "number", "", "least slow-down, as a factor, for which a server, target or node is named"
+    )
     tunable = {
-        "most_nodes": Tunable("whole number", "", "that write and read; more than there are servers have to wait"),
+        "most_nodes": Tunable(
+            "whole number", "", "most nodes that write and read; nodes beyond the number of servers wait"
+        ),
     }
 
     sourcesdir = "src"

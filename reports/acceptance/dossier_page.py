@@ -18,11 +18,11 @@ from kappa.core.ground.folders import SUITE
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
-from reports.acceptance.judge import Acceptance, ClauseVerdict, ContractVerdict, Outcome
+from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
-from reports.verdict.case_verdict import judge_case
+from reports.verdict.excuse import judge_attempt
 
 WIDTH, HEIGHT = 680, 210
 LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34
@@ -175,9 +175,9 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
     :param left_out: raw files too large for the dossier.
     :param evidence: SHA-256 over all that the verdict follows from.
     """
-    standing = (Outcome.NOT_MET, Outcome.INCOMPLETE)
+    standing = (ClauseOutcome.NOT_MET, ClauseOutcome.INCOMPLETE)
     cases = [
-        judge_case(_in_any_copy(case))
+        judge_attempt(_in_any_copy(case))
         for attempt in verdict.attempts
         for case in attempt.cases
         if CaseSeries.of(case) == attempt.series
@@ -186,12 +186,12 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
     return template_environment("reports.acceptance").get_template("dossier.html.j2").render(
         verdict=verdict,
         contract=verdict.contract,
-        Outcome=Outcome,
+        ClauseOutcome=ClauseOutcome,
         Acceptance=Acceptance,
-        counts=[(_mandatory(verdict, outcome), outcome) for outcome in Outcome],
+        counts=[(_mandatory(verdict, outcome), outcome) for outcome in ClauseOutcome],
         renderer=renderer(),
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
-        waived=[v for v in verdict.clauses if v.outcome is Outcome.WAIVED],
+        waived=[v for v in verdict.clauses if v.outcome is ClauseOutcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
         outages=_outage_sections(verdict),
         listings=provenance.listings(cases),
@@ -243,7 +243,7 @@ def _in_any_copy(case: Case) -> Case:
 
 def headline(verdict: ContractVerdict) -> str:
     """The verdict in a sentence."""
-    counts = [(_mandatory(verdict, outcome), outcome.word) for outcome in Outcome]
+    counts = [(_mandatory(verdict, outcome), outcome.word) for outcome in ClauseOutcome]
     words = ", ".join(f"{number} {word}" for number, word in counts if number)
     optional = len(verdict.clauses) - sum(number for number, _ in counts)
     besides = f" {figures.counted(optional, 'optional clause')} besides, which decide nothing." if optional else ""
@@ -252,7 +252,7 @@ def headline(verdict: ContractVerdict) -> str:
     return f"Of {count}: {words or 'none'}.{besides}{less}"
 
 
-def _mandatory(verdict: ContractVerdict, outcome: Outcome) -> int:
+def _mandatory(verdict: ContractVerdict, outcome: ClauseOutcome) -> int:
     return sum(v.outcome is outcome for v in verdict.clauses if v.clause.mandatory)
 
 

@@ -23,7 +23,7 @@ from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
 
-class Outcome(Enum):
+class ClauseOutcome(Enum):
     """The outcome of a clause, with the symbol that tells it without colour."""
 
     MET = ("met", "✔")
@@ -69,8 +69,8 @@ class ClauseVerdict:
     """``without_waiver`` is what the outcome would be; ``problems`` say why it is incomplete."""
 
     clause: Clause
-    outcome: Outcome
-    without_waiver: Outcome
+    outcome: ClauseOutcome
+    without_waiver: ClauseOutcome
     samples: tuple[ClauseSample, ...]
     value: float | None
     interval: Interval | None
@@ -79,6 +79,15 @@ class ClauseVerdict:
     series: tuple[CaseSeries, ...]
     outages: OutageVerdict | None = None
     """Of a clause about outages, once its period has begun."""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What keeps the figure from being sure, in short; it decides nothing."""
+        disturbed = sum(bool(sample.load) for sample in self.samples)
+        return (
+            *(("interval reaches across the threshold",) if _crosses(self.clause, self.interval) else ()),
+            *((f"{disturbed} of {counted(len(self.samples), 'sample')} disturbed",) if disturbed else ()),
+        )
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -97,7 +106,7 @@ class ContractVerdict:
     weeks: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Weeks of the outage log, each with the parties whose signature is there."""
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: ClauseOutcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
 
 
@@ -119,9 +128,9 @@ def judge(campaign: Campaign) -> ContractVerdict:
             for clause, before in zip(contract.clauses, begun.clauses, strict=True)
         )
     binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
-    if Outcome.NOT_MET in binding:
+    if ClauseOutcome.NOT_MET in binding:
         acceptance = Acceptance.NOT_ACCEPTED
-    elif Outcome.INCOMPLETE in binding or not any(verdict.outcome is Outcome.MET for verdict in clauses):
+    elif ClauseOutcome.INCOMPLETE in binding or not any(verdict.outcome is ClauseOutcome.MET for verdict in clauses):
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
@@ -164,9 +173,9 @@ def judge_clause(
     value = value_of(clause.statistic, values, at_least) if values else None
     interval = interval_of(clause.statistic, values) if values else None
     if problems or value is None:
-        outcome = Outcome.INCOMPLETE
+        outcome = ClauseOutcome.INCOMPLETE
     else:
-        outcome = Outcome.MET if clause.holds(value) else Outcome.NOT_MET
+        outcome = ClauseOutcome.MET if clause.holds(value) else ClauseOutcome.NOT_MET
     return ClauseVerdict(
         clause=clause,
         outcome=_excused(clause, outcome),
@@ -185,7 +194,7 @@ def judge_outage_clause(
 ) -> ClauseVerdict:
     """Judge a clause about outages by the campaign's outage log."""
     judgement = judge_outages(clause, contract, log)
-    outcome = {True: Outcome.MET, False: Outcome.NOT_MET, None: Outcome.INCOMPLETE}[judgement.met]
+    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[judgement.met]
     return ClauseVerdict(
         clause=clause,
         outcome=_excused(clause, outcome),
@@ -211,8 +220,8 @@ def _outage_interval(found: OutageVerdict) -> Interval:
     return Interval(*found.interval, f"{100 * CONFIDENCE:g} % confidence, F with 2n and 2n degrees of freedom")
 
 
-def _excused(clause: Clause, outcome: Outcome) -> Outcome:
-    return Outcome.WAIVED if clause.waiver is not None and outcome is not Outcome.MET else outcome
+def _excused(clause: Clause, outcome: ClauseOutcome) -> ClauseOutcome:
+    return ClauseOutcome.WAIVED if clause.waiver is not None and outcome is not ClauseOutcome.MET else outcome
 
 
 def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:
@@ -293,6 +302,11 @@ def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None
     return ([], problem) if problem else (sorted(measured.values.items()), "")
 
 
+def _crosses(clause: Clause, interval: Interval | None) -> bool:
+    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
+    return len({clause.holds(end) for end in ends}) > 1
+
+
 def _disturbed(samples: Sequence[ClauseSample]) -> list[str]:
     count = sum(bool(sample.load) for sample in samples)
     return [f"{count} of {counted(len(samples), 'sample')} taken while others used the nodes"] if count else []
@@ -311,8 +325,7 @@ def _remarks(
     superseded = len(mine) - interrupted - len({attempt.repeat for attempt in mine if attempt.session})
     if superseded:
         found.append(f"{counted(superseded, 'finished attempt')} superseded by a later one")
-    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
-    if len({clause.holds(end) for end in ends}) > 1:
+    if _crosses(clause, interval):
         found.append("the confidence interval reaches across the threshold")
     for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):
         if len({getattr(case.provenance, key) for _, case in matching}) > 1:

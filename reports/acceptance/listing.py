@@ -7,7 +7,7 @@ from typing import Any
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
 from kappa.core.sites.contract import Contract
-from reports.acceptance.judge import ClauseVerdict, ContractVerdict, Outcome
+from reports.acceptance.judge import ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.acceptance.outage_page import planned_availability, planned_tests
 from reports.acceptance.outage_verdict import OutageVerdict
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
@@ -55,9 +55,10 @@ def show_verdict(verdict: ContractVerdict) -> None:
 
     say(f"{verdict.acceptance.symbol} {verdict.acceptance.word}. {headline(verdict)}")
     for clause in verdict.clauses:
-        why = "; ".join(clause.problems[:2]) if clause.without_waiver is Outcome.INCOMPLETE else ""
+        why = "; ".join(clause.problems[:2]) if clause.without_waiver is ClauseOutcome.INCOMPLETE else ""
         asked = f"{measured(clause)}, asked {clause.clause.requirement} ({clause.clause.statistic})"
-        say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}")
+        doubt = "".join(f"; ◍ {one}" for one in clause.doubts)
+        say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}{doubt}")
 
 
 def say(line: str) -> None:

@@ -127,7 +127,7 @@ def _estimate(times: list[float], offer: Offer) -> Estimate | None:
 
 
 def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float]]:
-    """Run times in seconds, with the wait for nodes, of what passed in the newest of ``reports``."""
+    """Run times in seconds of what passed in the newest of ``reports``."""
     times: dict[CaseSeries, list[float]] = {}
     newest = sorted(reports, key=lambda path: path.stat().st_mtime, reverse=True)
     for path in newest[:REPORTS_READ]:
@@ -136,8 +136,8 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float
         except InputError:
             continue  # one that is being written, or was cut off
         for case in (case for run in session.runs for case in run):
-            if case.result == "pass" and case.job_id is not None and case.run_time_s is not None:
-                times.setdefault(CaseSeries.of(case), []).append(case.run_time_s)
+            if case.result == "pass" and case.job_id is not None and case.took_s is not None:
+                times.setdefault(CaseSeries.of(case), []).append(case.took_s)
     return times
 
 

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import suggestion
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted
 from kappa.core.ground.redaction import Anonymous
 from kappa.core.ground.whole_files import read_text

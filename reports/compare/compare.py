@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import pathlib
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from reports.compare.figures import (
     value_of,
 )
 from reports.show.console import open_console, table
+from reports.verdict.state import State
 
-Word = Literal["worse", "better", "changed", "", "not known"]
+Word = Literal["worse", "unclear", "better", "changed", "", "not known"]
 
 # Keys of the same metric in two runs, the strictest first: later ones ignore the environment, the partition, or both.
 _LOOSER: tuple[Callable[[MetricKey], Hashable], ...] = (
@@ -33,25 +35,33 @@ _LOOSER: tuple[Callable[[MetricKey], Hashable], ...] = (
     lambda place: (place.name, place.environ, place.metric, place.unit),
     lambda place: (place.name, place.metric, place.unit),
 )
+# One value on each side does not tell a change from noise. One as large for the worse is not passed over either.
+LARGE = 0.1
 # Values that vary so much between runs say nothing of a change.
 MOST_SHOWN = 9.0
 HEADER = ("Case", "Where", "Metric", "Before", "After", "Unit", "Change (%)", "Interval (%)", "")
 WORDS: dict[Word, str] = {
     "worse": "✘ worse",
+    "unclear": "? worse, or noise",
     "better": "✔ better",
     "changed": "≠ changed",
     "": "· as before",
     "not known": "– one value",
 }
-STYLES = {"worse": "bold red", "better": "green", "changed": "yellow", "": "dim", "not known": "dim"}
+STYLES = {
+    "worse": "bold red", "unclear": "bold yellow", "better": "green", "changed": "yellow", "": "dim",
+    "not known": "dim",
+}  # fmt: skip
 UNKNOWN_SHOWN = 10
 _NUMBERS = ("Before", "After", "Change (%)", "Interval (%)")
 MOST_LINES = 5
+_LINES = {"worse": "worse", "unclear": "worse, or noise", "changed": "changed"}
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A metric in both runs. ``word`` says what the change means; it is empty within what varies anyway."""
+    """A metric in both runs. ``word`` says what the change means; it is empty within what varies anyway, ``unclear``
+    where a large change for the worse is of one value on each side."""
 
     before: MetricKey
     after: MetricKey
@@ -69,8 +79,8 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """``rows`` in order: what became worse most first, then better, otherwise, the rest. ``differing``: name -> what
-    either run recorded of it. ``gone`` and ``added`` are in one run only."""
+    """``rows`` in order: what became worse most first, then what may have, better, otherwise, the rest.
+    ``differing``: name -> what either run recorded of it. ``gone`` and ``added`` are in one run only."""
 
     before: RunFigures
     after: RunFigures
@@ -81,6 +91,13 @@ class RunComparison:
 
     def count(self, word: Word) -> int:
         return sum(row.word == word for row in self.rows)
+
+    @property
+    def state(self) -> State:
+        """FAIL with a metric that is worse; INCOMPLETE with one that may be, or where nothing tells how any varies."""
+        if self.count("worse"):
+            return State.FAIL
+        return State.INCOMPLETE if self.count("unclear") or self.count("not known") == len(self.rows) else State.PASS
 
 
 def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
@@ -125,15 +142,18 @@ def _unique(places: Iterable[MetricKey], key: Callable[[MetricKey], Hashable]) -
 
 
 def _word(step: RelativeChange | None, worse: int, level: float) -> Word:
-    if step is None or step.low is None:
+    if step is None:
         return "not known"
+    if step.low is None:
+        large = abs(math.log1p(step.share)) >= math.log1p(LARGE)
+        return "unclear" if large and step.share * worse > 0 else "not known"
     if step.p >= level:
         return ""
     return "changed" if not worse else "worse" if step.share * worse > 0 else "better"
 
 
 def _order(row: ComparisonRow) -> tuple[int, float]:
-    rank = ("worse", "better", "changed", "not known", "").index(row.word)
+    rank = ("worse", "unclear", "better", "changed", "not known", "").index(row.word)
     return rank, -abs(row.change.share) if row.change else 0.0
 
 
@@ -144,7 +164,7 @@ def since_last(run: pathlib.Path, past: Past) -> RunComparison | None:
     """
     if past.last is None:
         return None
-    return compare(past.last, figures_of(run), Past(past.runs[1:]))
+    return compare(past.last, figures_of(run), past)
 
 
 def cells(row: ComparisonRow) -> tuple[str, ...]:
@@ -183,9 +203,14 @@ def headline(found: RunComparison) -> str:
     """The comparison in a sentence."""
     told = ", ".join(f"{found.count(word)} {word}" for word in ("worse", "better", "changed") if found.count(word))
     quiet = f"{found.count('')} within what varies anyway" if found.count("") else ""
+    doubtful = [abs(row.change.share) for row in found.rows if row.word == "unclear" and row.change]
+    unclear = ""
+    if doubtful:
+        by = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(doubtful), max(doubtful))))
+        unclear = f"{len(doubtful)} worse by {by} %, which one value on each side cannot tell from noise"
     alone = found.count("not known")
     unknown = f"{alone} of one value each, of which nothing says how much they vary" if alone else ""
-    parts = "; ".join(part for part in (told, quiet, unknown) if part)
+    parts = "; ".join(part for part in (told, unclear, quiet, unknown) if part)
     return f"{counted(len(found.rows), 'metric')} in both runs: {parts or 'none'}."
 
 
@@ -242,10 +267,10 @@ def _cases(places: list[MetricKey]) -> str:
 
 
 def lines_of(found: RunComparison) -> list[str]:
-    """Metrics that are worse, or changed where it is not known whether more is worse; the worst first."""
-    rows = [row for row in found.rows if row.word in ("worse", "changed")]
+    """Metrics that are worse, may be, or changed where it is not known whether more is worse; the worst first."""
+    rows = [row for row in found.rows if row.word in ("worse", "unclear", "changed")]
     lines = [
-        f"{row.word}: {row.after.name} on {row.after.partition}, {row.after.metric}"
+        f"{_LINES[row.word]}: {row.after.name} on {row.after.partition}, {row.after.metric}"
         f" {value_of(row.old)} → {value_of(row.new)} {row.after.unit}".rstrip()
         + (f" ({percent(100 * row.change.share)} %)" if row.change else "")
         for row in rows[:MOST_LINES]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from reports.history.dataset import MetricSeries
-from reports.history.findings import MIN_CHANGE, Kind, SeriesFinding
+from reports.history.findings import MIN_CHANGE, FindingKind, SeriesFinding
 from reports.history.robust_statistics import Array, centre_and_scale, robust_z
 
 #: Nights whose values are held against those of before.
@@ -74,7 +74,7 @@ def find_adding_up(values: Array, nights: NDArray[np.int_], sign: int, false_ala
         start = _start(side * independent, limit)
         if start is not None:
             before, after = float(np.median(earlier)), float(np.median(values[newest + start :]))
-            found = SeriesFinding(Kind.STEP, before, after, robust_z(float(values[-1]), earlier), newest + start)
+            found = SeriesFinding(FindingKind.STEP, before, after, robust_z(float(values[-1]), earlier), newest + start)
             return [found] if found.matters else []
     return []
 
@@ -171,7 +171,7 @@ def find_odd(series: MetricSeries, equals: Sequence[MetricSeries], false_alarms:
     if stats.norm.sf(z) >= false_alarms:
         return None
     before, after = float(np.median(pool)), float(np.median(newest))
-    found = SeriesFinding(Kind.ODD, before, after, z, start)
+    found = SeriesFinding(FindingKind.ODD, before, after, z, start)
     return found if found.matters else None
 
 

@@ -35,7 +35,7 @@ _TAIL = 5
 _OF_A_TAIL = 60
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     QUIET = "quiet"
     THIN = "too few values"
     BIMODAL = "noise with two levels"
@@ -53,7 +53,7 @@ class SeriesFinding:
     ``points`` are all indices at which the level changed.
     """
 
-    kind: Kind
+    kind: FindingKind
     before: float
     after: float
     z: float
@@ -71,7 +71,7 @@ class SeriesFinding:
 
     @property
     def changed(self) -> bool:
-        return self.kind in (Kind.OUTLIER, Kind.STEP, Kind.DRIFT, Kind.ODD)
+        return self.kind in (FindingKind.OUTLIER, FindingKind.STEP, FindingKind.DRIFT, FindingKind.ODD)
 
     @property
     def matters(self) -> bool:
@@ -171,7 +171,7 @@ def _standing(
         # Today's level is known from few values; what they do not show to be left is undone.
         if at == points[-1] or two_sample_p(values[start:at], stretch) < false_alarms:
             before = float(np.median(values[start:at]))
-            found.append(SeriesFinding(Kind.STEP, before, level, z, at, tuple(points)))
+            found.append(SeriesFinding(FindingKind.STEP, before, level, z, at, tuple(points)))
     return found
 
 
@@ -180,7 +180,7 @@ def _with_drift(
 ) -> list[SeriesFinding]:
     """``steps`` and the drift; where it grew out of the level before, that was no step but its beginning."""
     first, last = _ends(values[line.start :])
-    drift = SeriesFinding(Kind.DRIFT, first, last, z, line.start, tuple(points))
+    drift = SeriesFinding(FindingKind.DRIFT, first, last, z, line.start, tuple(points))
     if not line.start:
         return [drift, *steps]
     earliest = points[-2] if len(points) > 1 else 0
@@ -188,7 +188,7 @@ def _with_drift(
     if abs(line.first - before) >= abs(line.last - line.first):
         return [steps[0], drift, *steps[1:]]
     at = line.onset(before, earliest)
-    return [SeriesFinding(Kind.DRIFT, before, last, z, at, (*points[:-1], at)), *steps[1:]]
+    return [SeriesFinding(FindingKind.DRIFT, before, last, z, at, (*points[:-1], at)), *steps[1:]]
 
 
 def _ends(values: Array) -> tuple[float, float]:
@@ -269,7 +269,7 @@ def _apart(earlier: Array, newest: Array, false_alarms: float) -> SeriesFinding 
         noise = _record_p(earlier, far / (furthest or far), len(newest)) >= false_alarms
     else:
         noise = _tail_p(earlier, median, far) >= false_alarms
-    kind = Kind.STEP if len(newest) > 1 else Kind.OUTLIER
+    kind = FindingKind.STEP if len(newest) > 1 else FindingKind.OUTLIER
     z = robust_z(float(newest[-1]), earlier)
     finding = SeriesFinding(kind, median, float(np.median(newest)), z, len(earlier))
     return finding if finding.matters and not noise else None

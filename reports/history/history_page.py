@@ -12,7 +12,7 @@ from bokeh.models import HoverTool
 from kappa.core.ground.figures import counted, figure
 from kappa.core.record.actions import Action
 from reports.history.dataset import day
-from reports.history.findings import Kind
+from reports.history.findings import FindingKind
 from reports.history.judgement import JudgedSeries, exit_status
 from reports.history.listing import HEADER, row, where
 from reports.history.robust_statistics import Array
@@ -91,7 +91,7 @@ def _plot(one: JudgedSeries) -> Plot:
 def _levels(one: JudgedSeries) -> list[tuple[Any, Array]]:
     """Lines for the finding: the slope of a drift, or the levels before and after a step or an outlier."""
     finding, last = one.finding, len(one.series.values) - 1
-    begins = finding.before if finding.kind is Kind.DRIFT else finding.after
+    begins = finding.before if finding.kind is FindingKind.DRIFT else finding.after
     after = np.array([finding.at, last]), np.array([begins, finding.after])
     start = max((point for point in finding.points if point < finding.at), default=0)
     before = np.array([start, finding.at - 1]), np.array([finding.before] * 2)

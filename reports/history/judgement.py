@@ -9,7 +9,7 @@ import numpy as np
 
 from reports.history.adding_up import SHARE, find_adding_up, find_odd, nights_of, together, with_equals
 from reports.history.dataset import History, MetricSeries, day
-from reports.history.findings import Kind, SeriesFinding, find_lasting, find_newest
+from reports.history.findings import FindingKind, SeriesFinding, find_lasting, find_newest
 from reports.history.robust_statistics import Array, find_pattern, robust_z, two_modes
 
 MIN_VALUES = 8
@@ -32,7 +32,7 @@ def judge_series(
     n = len(values)
     if n < MIN_VALUES:
         median = statistics.median(values.tolist())  # of few numbers ten times faster than NumPy's
-        return SeriesFinding(Kind.THIN, median, median, 0.0, n)
+        return SeriesFinding(FindingKind.THIN, median, median, 0.0, n)
     # A quarter of the false alarms for what lasts, one for the newest values, a third for what adds up, which stays a
     # while.
     lasting, stretch = find_lasting(values, false_alarms / 4)
@@ -44,7 +44,7 @@ def judge_series(
     ]
     # A regression of last night is news even where something lasts; an improvement is less than what lasts.
     ranked = [one for one in (*newest, *lasting, *adding_up) if one.worse(sign)] + [*lasting, *newest]
-    counting = (one for one in ranked if (n - 1 if one.kind is Kind.DRIFT else one.at) >= since)
+    counting = (one for one in ranked if (n - 1 if one.kind is FindingKind.DRIFT else one.at) >= since)
     return next(counting, None) or _unchanged(values, stretch)
 
 
@@ -54,15 +54,15 @@ def unsteady(values: Array, false_alarms: float) -> SeriesFinding | None:
         return None
     lasting, stretch = find_lasting(values, false_alarms / 3)
     found = [*lasting, *find_newest(values, stretch, 1, false_alarms / 3), _unchanged(values, stretch)]
-    return next((one for one in found if one.kind in (Kind.STEP, Kind.DRIFT, Kind.BIMODAL)), None)
+    return next((one for one in found if one.kind in (FindingKind.STEP, FindingKind.DRIFT, FindingKind.BIMODAL)), None)
 
 
 def _unchanged(values: Array, stretch: Array) -> SeriesFinding:
     z = robust_z(float(stretch[-1]), stretch[:-1])
     if modes := two_modes(stretch):
-        return SeriesFinding(Kind.BIMODAL, modes.low, modes.high, z, len(values))
+        return SeriesFinding(FindingKind.BIMODAL, modes.low, modes.high, z, len(values))
     median = float(np.median(stretch[:-1]))
-    return SeriesFinding(Kind.QUIET, median, median, z, len(values))
+    return SeriesFinding(FindingKind.QUIET, median, median, z, len(values))
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _judge(
     if not finding.changed:
         return JudgedSeries(series, finding, False, period=period)
     newest = len(series.values) - 1
-    until = newest if finding.kind is Kind.DRIFT else min(finding.at + _AROUND, newest)
+    until = newest if finding.kind is FindingKind.DRIFT else min(finding.at + _AROUND, newest)
     changes = history.changes(series, max(finding.at - 1 - _AROUND, 0), until)
     worse = series.gates and finding.worse(series.sign) and not _mended(series, finding)
     known = True
@@ -167,7 +167,7 @@ def exit_status(judged: Sequence[JudgedSeries]) -> int:
     """The worst of all; what only informs is no alarm."""
     if any(one.worse for one in judged):
         return WORSE
-    return QUIET if any(one.finding.kind is not Kind.THIN for one in judged) else CANNOT_JUDGE
+    return QUIET if any(one.finding.kind is not FindingKind.THIN for one in judged) else CANNOT_JUDGE
 
 
 def false_alarms_of(series: Sequence[MetricSeries]) -> float:

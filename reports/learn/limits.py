@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import unsteady
 from reports.history.robust_statistics import (
     Array,
@@ -147,7 +147,7 @@ class ChangedError(RefusedError):
 
     def __init__(self, finding: SeriesFinding) -> None:
         step, drift = "the level changed: {:.4g}, then {:.4g}", "it drifts from {:.4g} to {:.4g}"
-        super().__init__((step if finding.kind is Kind.STEP else drift).format(finding.before, finding.after))
+        super().__init__((step if finding.kind is FindingKind.STEP else drift).format(finding.before, finding.after))
         self.finding = finding
 
 
@@ -175,7 +175,7 @@ def healthy(values: Array, times: Array | None = None) -> Healthy:
     if pattern := find_pattern(values, times) if times is not None else None:
         values = values - pattern.effects
     if finding := unsteady(values, _FALSE_REFUSALS):
-        if finding.kind is Kind.BIMODAL:
+        if finding.kind is FindingKind.BIMODAL:
             raise RefusedError(_TWO_LEVELS.format(finding.before, finding.after))
         raise ChangedError(finding)
     if 2 * np.count_nonzero(values) <= len(values):

@@ -114,11 +114,10 @@ def reports_of(results: pathlib.Path, nights: Iterable[Night]) -> list[pathlib.P
 
 @dataclass(frozen=True)
 class NodeCoverage:
-    """``nights_ago`` is 0 for the newest night, ``None`` for a node that was never covered."""
+    """``last``: the newest night that covered the node."""
 
     node: str
     last: datetime.date | None
-    nights_ago: int | None
     overdue: bool
 
 
@@ -131,15 +130,14 @@ def node_coverage(archive: Archive) -> list[NodeCoverage]:
     if not archive.nights:
         return []
     promised = archive.nights[-1].nights
-    seen: dict[str, tuple[datetime.date | None, int | None]] = {}
+    seen: dict[str, tuple[datetime.date, int]] = {}
     for number, night in enumerate(reversed(archive.nights)):
         for node in night.covered:
             seen.setdefault(node, (night.day, number))
     found = []
     for node in archive.nodes_with_turns:
-        day, ago = seen.get(node, (None, None))
-        passed = len(archive.nights) if ago is None else ago
-        found.append(NodeCoverage(node, day, ago, bool(promised) and passed >= promised))
+        day, passed = seen.get(node, (None, len(archive.nights)))
+        found.append(NodeCoverage(node, day, bool(promised) and passed >= promised))
     return sorted(found, key=lambda one: (one.last or datetime.date.min, one.node))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kappa.core.ground import figures, node_lists
 from kappa.core.ground.figures import allowed, counted, figure
-from reports.history.findings import Kind
+from reports.history.findings import FindingKind
 from reports.history.judgement import MIN_VALUES, JudgedSeries
 from reports.history.listing import HEADER
 from reports.history.listing import row as finding_row
@@ -90,7 +90,7 @@ def _trend(one: JudgedSeries, days: list[datetime.date], number: Mapping[datetim
     # A night that began yesterday ends after what was measured by hand today: by day, then as measured.
     points = sorted(zip(days, map(float, series.values), strict=True), key=lambda point: point[0])
     outside = sum(_excess(one, value) > 0 for _, value in points)
-    more = f" to judge by its past: {len(points)} of {MIN_VALUES}" if finding.kind is Kind.THIN else ""
+    more = f" to judge by its past: {len(points)} of {MIN_VALUES}" if finding.kind is FindingKind.THIN else ""
     caption = [one.verdict + (f" since {one.since}" if finding.changed else more)]
     caption += [f"{counted(outside, 'value')} out of bounds"] if outside else []
     caption += [f"allowed {allowed(series.lower, series.upper)} {series.unit}".rstrip()] if series.bounded else []
@@ -176,7 +176,7 @@ def render(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
         changed_in_all=len(changed),
         trends=series,
         drawings={"days": series.days, "series": series.drawings},
-        thin=sum(one.finding.kind is Kind.THIN for one in findings),
+        thin=sum(one.finding.kind is FindingKind.THIN for one in findings),
         least=MIN_VALUES,
         suspects=_suspects(archive),
     )

@@ -8,10 +8,11 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from reports.history.dataset import MetricSeries
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive
-from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
 
 _SERIES = ("site", "check", "metric", "unit", "partition", "environ", "node")
+# Unlike exit statuses, so that an alert can ask for more than a number.
+_VERDICTS = (State.PASS, State.INCOMPLETE, State.FAIL)
 # Every state of a case, present with 0, too: a series that is not there is not 0.
 STATES = (*(state.word for state in State), "unstable")
 
@@ -24,9 +25,9 @@ def prometheus(site: str, archive: Archive, findings: list[JudgedSeries]) -> str
         return Gauge(f"kappa_{name}", what, ("site", *labels), registry=registry)
 
     night = archive.nights[-1]
-    gauge("night_verdict", "Verdict of the newest night: 0 PASS, 1 FAIL, 2 INCOMPLETE").labels(site).set(
-        EXIT_STATUS[night.state]
-    )
+    gauge("night_verdict", "Verdict of the newest night, the worst highest: 0 PASS, 1 INCOMPLETE, 2 FAIL").labels(
+        site
+    ).set(_VERDICTS.index(night.state))
     gauge("night_start_timestamp_seconds", "When the newest night started").labels(site).set(night.started)
     if night.ended is not None:
         gauge("night_duration_seconds", "How long the newest night took").labels(site).set(night.ended - night.started)

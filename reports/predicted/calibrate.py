@@ -20,7 +20,6 @@ from kappa.core.fabrics.schema import (
     Calibration,
     Count,
     Counts,
-    Fabric,
     FabricLink,
     FabricNode,
     FabricSoftware,
@@ -28,6 +27,7 @@ from kappa.core.fabrics.schema import (
     HeldOut,
     NodeMemory,
     Number,
+    SimulatedFabric,
     SoftwareBySize,
 )
 from kappa.core.ground.errors import InputError
@@ -98,7 +98,7 @@ class Machine:
     when: str
 
 
-def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> Fabric:
+def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> SimulatedFabric:
     """The fabric ``name`` that stands for the partition.
 
     Messages between nodes and inside a node have one software: that of messages between nodes, whose overhead decides;
@@ -118,7 +118,7 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> Fabric:
     smallest = min(far.send_us)
     memory_us = near_latency[min(near_latency)] - far.send_us[smallest] - far.receive_us[smallest]
     sizes = sorted(far.send_us)
-    return Fabric(
+    return SimulatedFabric(
         name=name,
         descr=f"{machine.site}:{machine.partition}, {machine.nodes} nodes of {machine.cores_per_node} cores",
         kind="calibrated",
@@ -204,7 +204,7 @@ def _rounded(values: Mapping[int, float], sizes: Sequence[int]) -> list[float]:
     return [float(f"{values[size]:.4g}") for size in sizes]
 
 
-def with_software(fabric: Fabric, share: float) -> Fabric:
+def with_software(fabric: SimulatedFabric, share: float) -> SimulatedFabric:
     """The fabric whose software takes ``share`` of what it did, for each message."""
     software = fabric.software
     changed = msgspec.structs.replace(
@@ -216,7 +216,7 @@ def with_software(fabric: Fabric, share: float) -> Fabric:
     return msgspec.structs.replace(fabric, name=f"{fabric.name}-software-{1000 * share:g}", software=changed)
 
 
-def with_times_nodes(fabric: Fabric, times: int) -> Fabric:
+def with_times_nodes(fabric: SimulatedFabric, times: int) -> SimulatedFabric:
     """The fabric with ``times`` as many nodes on a switch of as many more ports.
 
     :raises InputError: the fabric is more than one switch, of which more nodes would be another network.

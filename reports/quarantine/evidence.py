@@ -51,8 +51,8 @@ def _named(found: CaseVerdict) -> tuple[str, frozenset[str]]:
 def _named_each_time(found: CaseVerdict) -> frozenset[str]:
     """The nodes that the check's own comparison names in every measurement on the same nodes."""
     if found.case.robbed:
-        # It fails for no other reason than that each measurement named these.
-        return frozenset(found.suspicion.nodes if found.suspicion else ())
+        named = frozenset(found.suspicion.nodes if found.suspicion else ())
+        return named.intersection(*(one.case.suspects for one in found.other_attempts if one.by_figures_alone))
     ran = (one for one in found.other_attempts if executed(one.case) and one.case.result != "abort")
     measured = [one for one in ran if not one.robbed]
     return frozenset(found.case.suspects).intersection(*(one.case.suspects for one in measured))

@@ -97,7 +97,7 @@ def _job(members: Sequence[CaseVerdict]) -> tuple[str, ...]:
     verdict, *more = members
     case = verdict.case
     jobs = sorted({member.case.job_id or NOTHING for member in members}, key=lambda job: (len(job), job))
-    times = sorted(member.case.run_time_s for member in members if member.case.run_time_s is not None)
+    times = sorted(member.case.took_s for member in members if member.case.took_s is not None)
     energies = [member.case.energy_j for member in members if member.case.energy_j is not None]
     ends = dict.fromkeys(map(duration, (times[0], times[-1]))) if times else [NOTHING]
     return (

@@ -19,12 +19,16 @@ from reports.verdict.bounds import LOOSE, headroom, slow_downs_in_words
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State
+from reports.verdict.suspects import observations
 
 BOUND_AT = 20.0
 """Where the bound is, in per cent of the bar's width."""
 _DECADES = 2.0
 # From so many on, rows that passed alike are one.
 ALIKE = 5
+# The order of checks; what passed and what has no bound are the rest.
+_RANKS = {State.FAIL: 0, State.INCOMPLETE: 2, State.KNOWN: 3}
+_OBSERVED = 1
 Measured = tuple[CaseVerdict, MetricVerdict | None]
 
 
@@ -87,7 +91,7 @@ class ResultRow:
 
 
 def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
-    """Every row, worst first, else in the order of ``cases``."""
+    """Every row, the worst first, and of equal states the one nearest to its bound."""
     alike: dict[object, list[Measured]] = {}
     for number, measurement in enumerate(each for case in cases for each in _measured(case)):
         alike.setdefault(_kind(*measurement) or number, []).append(measurement)
@@ -96,7 +100,7 @@ def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
         for members in alike.values()
         for row in ([_range(members, past)] if len(members) >= ALIKE else [_row([member], past) for member in members])
     ]
-    return sorted(made, key=lambda row: -row.state.severity)
+    return sorted(made, key=lambda row: (-row.state.severity, float(row.headroom.key or math.inf)))
 
 
 def _measured(case: CaseVerdict) -> list[Measured]:
@@ -188,6 +192,14 @@ class CheckGroup:
     tightest: HeadroomBar | None
     nodes: str
     rows: list[ResultRow]
+    purpose: str
+    """What the check is for, in a sentence."""
+
+    observed: bool
+    """Whether a measurement within its bounds singled a node out."""
+
+    prepares: bool
+    """Whether these cases built what checks run, and no case failed."""
 
     @property
     def opened(self) -> bool:
@@ -196,12 +208,21 @@ class CheckGroup:
 
 
 def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
-    """A group for each check, the worst first, else in the report's order."""
+    """A group for each check: what failed, what is observed, what is incomplete, the rest, and last what only built.
+
+    Within each of these the check whose value is nearest to its bound comes first.
+    """
     members: dict[str, list[CaseVerdict]] = {}
     for verdict in cases:
         members.setdefault(verdict.case.check_class or verdict.case.name.partition(" ")[0], []).append(verdict)
     made = [_group(check, found, past) for check, found in members.items()]
-    return sorted(made, key=lambda group: -group.counts[0][0].severity)
+    return sorted(made, key=_order)
+
+
+def _order(group: CheckGroup) -> tuple[bool, int, float]:
+    rank = _RANKS.get(group.counts[0][0], len(_RANKS) + 1)
+    headroom = float(group.tightest.key) if group.tightest else math.inf
+    return group.prepares, min(rank, _OBSERVED) if group.observed else rank, headroom
 
 
 def _group(check: str, cases: Sequence[CaseVerdict], past: Past) -> CheckGroup:
@@ -214,4 +235,7 @@ def _group(check: str, cases: Sequence[CaseVerdict], past: Past) -> CheckGroup:
         tightest=min(bars, key=lambda bar: float(bar.key), default=None),
         nodes=folded(node for verdict in cases for node in verdict.case.nodes),
         rows=found,
+        purpose=cases[0].case.descr,
+        observed=bool(observations(cases)),
+        prepares=all(verdict.case.prepares and verdict.state is State.PASS for verdict in cases),
     )

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import re
 import urllib.parse
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +28,7 @@ from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import checks_run, fabrics_simulated, headline, known_failure, tally
+from reports.verdict.summary import changed_site, checks_run, fabrics_simulated, headline, known_failure, tally
 from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 
 LINES, LINE_CHARS = 30, 400
@@ -50,6 +52,7 @@ _FUNCTIONS = {
     "figure": figures.figure,
     "folded": node_lists.folded,
     "grouped": grouped,
+    "changed_site": changed_site,
     "headline": headline,
     "known_failure": known_failure,
     "moment": figures.moment,
@@ -135,6 +138,22 @@ def busiest_links(cases: Sequence[CaseVerdict]) -> list[BusiestLinks]:
     return sorted(found, key=lambda row: -row.share)
 
 
+def address(title: str) -> str:
+    """The fragment that leads to what has this title, the same in every run."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
+
+
+def addresses(cases: Sequence[CaseVerdict]) -> dict[int, str]:
+    """The fragment of each case, by its ``id``; several cases of one title are numbered."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for case in cases:
+        name = address(case.case.title)
+        seen[name] += 1
+        found[id(case)] = name if seen[name] == 1 else f"{name}-{seen[name]}"
+    return found
+
+
 def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None = None) -> str:
     """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run.
 
@@ -147,11 +166,14 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
     predicted = predicted_pairs(verdict)
     predictions = predicted_plots(predicted)
     evidence = ranked_evidence(verdict.cases)
+    places = addresses(verdict.cases_in(State.FAIL))
     return render_page(
         "report.html.j2",
         [*curves, *pairs, *predictions],
         _FUNCTIONS,
         verdict=verdict,
+        address=address,
+        address_of=lambda failed: places[id(failed)],
         tails=lambda failed: output_tails(failed, run, folder or run),
         session=verdict.session,
         groups=groups(verdict.cases, past),

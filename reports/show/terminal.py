@@ -25,7 +25,7 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import fabrics_simulated, headline, known_failure, left_out_by_budget, tally
+from reports.verdict.summary import changed_site, fabrics_simulated, headline, known_failure, left_out_by_budget, tally
 from reports.verdict.suspects import observations
 
 # Below this width the columns of the reference and its source are left out.
@@ -126,6 +126,8 @@ def _headline(verdict: Verdict) -> Panel:
     )
     if left_out := left_out_by_budget(verdict):
         text.append(f"{left_out}\n", "yellow")
+    if changed := changed_site(verdict):
+        text.append(f"{changed}\n", "yellow")
     if simulated := fabrics_simulated(verdict.cases):
         text.append(f"simulated, nothing here was measured; fabrics {simulated}\n", "magenta")
     text.append(session.path, "dim")

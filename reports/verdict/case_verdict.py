@@ -8,7 +8,7 @@ from kappa.core.record.model import Case
 from kappa.core.vocabulary.slurm_refusals import remedy_of
 from reports.verdict import metric_verdict
 from reports.verdict.metric_verdict import MetricVerdict, judge_metric
-from reports.verdict.state import BUSY, Gap, State
+from reports.verdict.state import Gap, State
 
 _REMEDIES = {
     metric_verdict.NO_VALUE: "look at the job's output; the check must fail when it extracts nothing",
@@ -112,7 +112,7 @@ def taken_away(case: Case) -> bool:
 def executed(case: Case) -> bool:
     """True when the case came to a result: it had a job that began, whose end is known and not of Slurm's making, was
     not skipped, and not aborted before that had nodes."""
-    if without_a_job(case) or never_told(case) or taken_away(case):
+    if without_a_job(case) or never_told(case) or taken_away(case) or case.lost_to:
         return False
     if case.result == "abort":
         return bool(case.nodes)
@@ -122,7 +122,10 @@ def executed(case: Case) -> bool:
 
 
 def judge_case(case: Case) -> CaseVerdict:
-    """Judge one attempt at ``case``; a check that is not Kappa's by ReFrame's result alone."""
+    """Judge one attempt at ``case``, with no excuse by load (``excuse.py``).
+
+    A check that is not Kappa's is judged by ReFrame's result alone.
+    """
     metrics = tuple(judge_metric(case, metric) for metric in case.metrics)
     if not executed(case):
         return CaseVerdict(case, State.INCOMPLETE, metrics, (_not_executed(case),))
@@ -136,17 +139,14 @@ def judge_case(case: Case) -> CaseVerdict:
     if any(metric.state is State.FAIL for metric in metrics):
         state = State.FAIL
     gaps = tuple(replace(gap, where=case.title) for gap in _gaps(case, metrics, state))
-    failed = CaseVerdict(case, state, metrics, gaps)
-    if state is State.FAIL and case.robbed and failed.by_figures_alone:
-        remedy = "run it again when nothing else runs here: what is out of bounds then is a fault"
-        busy = Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
-        return replace(failed, state=State.INCOMPLETE, gaps=(*gaps, busy))
-    return replace(failed, state=State.INCOMPLETE) if gaps and state is not State.FAIL else failed
+    return CaseVerdict(case, State.INCOMPLETE if gaps and state is not State.FAIL else state, metrics, gaps)
 
 
 def _not_executed(case: Case) -> Gap:
-    if case.result == "pass":
-        return Gap("no job ran, although the result is a pass", "run it without --dry-run", case.title)
+    if case.lost_to or case.result == "pass":
+        lost = "its result is lost", "mend that and run again: no node is to blame"
+        dry = "no job ran, although the result is a pass", "run it without --dry-run"
+        return Gap(*(lost if case.lost_to else dry), case.title, case.lost_to)
     if without_a_job(case) or never_told(case):
         said = _said_by_sbatch(case.fail_reason)
         return Gap(f"no job ran: {said}", remedy_of(said) or "no node is to blame: mend it and run again", case.title)
@@ -181,7 +181,8 @@ def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[
         remedy = "mend the site's references"
         gaps.append(Gap("the references could not be used", remedy, detail=one_line(case.reference_problem, 300)))
     for name, why in case.unmeasured.items():
-        gaps.append(Gap(_UNSTATED, "state it in site.yaml (docs/site.md)", detail=one_line(f"{name}: {why}", 300)))
+        remedy = "state it in site.yaml (docs/site-reference.md)"
+        gaps.append(Gap(_UNSTATED, remedy, detail=one_line(f"{name}: {why}", 300)))
     for metric in metrics:
         # The failure explains why a failed or aborted check did not measure a metric.
         if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):

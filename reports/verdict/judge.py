@@ -11,9 +11,10 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import RANK_CRASHED
 from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
-from kappa.core.sites.load import Site, SiteUnknownError, find_site
-from reports.verdict.case_verdict import CaseVerdict, Suspicion, executed, judge_case
+from kappa.core.sites.load import Site, SiteUnknownError, changed_since, find_site
+from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.confirm import confirms, doubtful
+from reports.verdict.excuse import despite_load, judge_attempt, names_nodes_beside_load
 from reports.verdict.expectations import (
     LeftByBudget,
     NotProvided,
@@ -29,7 +30,6 @@ from reports.verdict.expectations import (
 from reports.verdict.state import Gap, State
 from reports.verdict.suspects import SuspectNode, localise, suspect_nodes
 
-LEAST_MEASUREMENTS = 3
 EXIT_STATUS = {State.PASS: 0, State.FAIL: 1, State.INCOMPLETE: 2}
 
 
@@ -42,8 +42,8 @@ def latest_attempts(session: Session) -> tuple[CaseVerdict, ...]:
             # Cases of one run are never attempts at each other, whatever their names.
             seen[case.identity] += 1
             group = attempts.setdefault((*case.identity, seen[case.identity]), [])
-            group += [judge_case(measured) for measured in (case.first, case) if measured]
-    again = [judge_case(case) for other in session.again for run in other.runs for case in run]
+            group += [judge_attempt(measured) for measured in (case.first, case) if measured]
+    again = [judge_attempt(case) for other in session.again for run in other.runs for case in run]
     everything = [*(attempt for group in attempts.values() for attempt in group), *again]
     suspected = [_with_suspicion(attempt, everything) for attempt in again]
     return tuple(
@@ -84,7 +84,7 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     elsewhere = tuple(attempt for attempt in mine if attempt.case.purpose != SAME_NODES)
     ran = [found, *(attempt for attempt in same if executed(attempt.case) and attempt.case.result != "abort")]
     others = [attempt for attempt in (replace(found, other_attempts=()), *same) if attempt.case is not ran[-1].case]
-    return named_each_time(replace(ran[-1], other_attempts=(*found.other_attempts, *others), elsewhere=elsewhere))
+    return despite_load(replace(ran[-1], other_attempts=(*found.other_attempts, *others), elsewhere=elsewhere))
 
 
 def _crashed(attempt: CaseVerdict) -> bool:
@@ -97,9 +97,7 @@ def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
 
 def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:
     """Only what failed names anybody: what is within its bounds is an observation at most."""
-    # A busy machine makes figures worse; it gives no node another time zone.
-    by_facts = attempt.case.fail_phase == "sanity" and bool(attempt.case.suspects)
-    if attempt.state is State.FAIL and (by_facts or not attempt.case.robbed):
+    if attempt.state is State.FAIL and (not attempt.case.robbed or names_nodes_beside_load(attempt)):
         return replace(attempt, suspicion=localise(attempt, everything))
     return attempt
 
@@ -109,22 +107,6 @@ def speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
     if verdict.state is State.FAIL:
         return (*verdict.repeated, verdict)
     return (*(other for other in verdict.repeated if not other.case.involved <= verdict.case.involved), verdict)
-
-
-def named_each_time(found: CaseVerdict) -> CaseVerdict:
-    """``found`` as a failure of the nodes that every measurement of it on these nodes names, if it was robbed.
-
-    Others who use a machine slow down whatever happens to run at that time: once this node, once that one. A fault
-    stays with its node. So each of ``LEAST_MEASUREMENTS`` or more has to be out of bounds and to name the node.
-    """
-    measured = [found, *(other for other in found.other_attempts if other.by_figures_alone)]
-    if not found.robbed or len(measured) < LEAST_MEASUREMENTS:
-        return found
-    nodes = frozenset.intersection(*(frozenset(attempt.case.suspects) for attempt in measured))
-    if not nodes:
-        return found
-    evidence = f"named by each of {len(measured)} measurements, although {found.case.robbed}"
-    return replace(found, state=State.FAIL, gaps=(), suspicion=Suspicion(tuple(sorted(nodes)), evidence))
 
 
 @dataclass(frozen=True)
@@ -144,6 +126,8 @@ class Verdict:
     """"expects 3 of 11 families", when the site expects less than its checks could do."""
 
     left_by_budget: tuple[LeftByBudget, ...] = ()
+    judged_by: tuple[pathlib.Path, ...] = ()
+    """The site's files by which the run was judged then, where they are others now."""
 
     @property
     def exit_status(self) -> int:
@@ -172,6 +156,8 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     gaps = [gap for verdict in cases for gap in verdict.gaps]
     if not cases:
         gaps.append(Gap("the report holds no case", "look at what was selected (-n, -t, --mode) with reframe -L"))
+    if session.cut:
+        gaps.append(Gap("the session was cut off", "run it again", detail=session.cut))
     if site is None:
         gaps.append(Gap("the report's site is not known", "name its folder with --site", detail=site_problem))
     elif mode not in site.modes:
@@ -208,7 +194,8 @@ def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None =
         return judge(session, None, mode, str(err))
     if mode is not None and mode not in site.modes:
         raise InputError(f"--mode {mode}: {site.path} has nothing to run in it; {_modes_of(site)}")
-    return judge(session, site, mode)
+    then = changed_since(site, pathlib.Path(session.path).parent)
+    return replace(judge(session, site, mode), judged_by=tuple(then))
 
 
 def _modes_of(site: Site) -> str:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
 from reports.verdict.advice import REASON_LIMIT, measured_against_bound, operator_line
@@ -26,6 +26,16 @@ def left_out_by_budget(verdict: Verdict) -> str:
     names = [one.check for one in verdict.left_by_budget]
     budget = f"{verdict.session.budget} node-hours"
     return f"left out by the budget of {budget}: {counted(len(names), 'check')}, {', '.join(names)}"
+
+
+def changed_site(verdict: Verdict) -> str:
+    """A sentence that says which files of the site changed since the run; empty without."""
+    if not verdict.judged_by:
+        return ""
+    names = " and ".join(path.name for path in verdict.judged_by)
+    verb = "differs" if len(verdict.judged_by) == 1 else "differ"
+    then = clean(str(verdict.judged_by[0].parent))
+    return f"{names} {verb} from what judged this run then, which --site {then} judges by again"
 
 
 def headline(verdict: Verdict) -> str:
@@ -93,6 +103,7 @@ def to_json(verdict: Verdict) -> str:
         "session": verdict.session.uuid,
         "time_start": verdict.session.time_start,
         "counts": {what: number for number, what in tally(verdict)},
+        "judged_by": [clean(str(path)) for path in verdict.judged_by],
         "suspects": [
             {
                 "node": suspect.node,

@@ -1,0 +1,1 @@
+"""Recordings of the EMT application as pictures: the program ``emt-plot``, which ``emt plot`` starts."""

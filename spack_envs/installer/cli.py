@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import known_sites
+from kappa.core.ground.folders import site_name
 from kappa.core.vocabulary import spack_tables
 from kappa.core.vocabulary.spack_tables import TableError
 from spack_envs.installer.chosen import choose
@@ -55,6 +55,12 @@ def main(
         return _list()
     if not options.site:
         parser.error("SITE is missing: the name of a folder of sites")
+    # A folder with nothing but facts for Spack is enough here.
+    if not SpackSite(options.site).facts.is_dir() or os.sep in options.site:
+        try:
+            options.site = site_name(options.site)
+        except InputError as err:
+            parser.error(clean(str(err)))
     check_site(SpackSite(options.site).facts.parent)
     try:
         if options.spec:
@@ -98,9 +104,6 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 def _act(options: argparse.Namespace) -> int:
     site = SpackSite(options.site)
-    if not (site.facts.parent / "settings.py").is_file() and not site.facts.is_dir():
-        known = sorted(known_sites())
-        raise InstallError(f"no site {site.name!r}: there are {', '.join(known)}")
     chosen = [site.environment(spack_tables.read(name)) for name in options.environments or spack_tables.names()]
     if options.run:
         if len(chosen) != 1:

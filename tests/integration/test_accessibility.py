@@ -50,11 +50,15 @@ def browse(tmp_path):
     return browser(tmp_path)
 
 
-def findings(browse, text, unfolded):
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+def findings(browse, text, unfolded, *options):
     """What axe has against the page: (rule, elements)."""
     run = RUN.replace("UNFOLDED", json.dumps(unfolded))
     scripts = f"<script>{AXE.read_text(encoding='utf-8')}</script><script>{run}</script></body>"
-    done = browse(without_policy(text).replace("</body>", scripts), "--virtual-time-budget=60000", "--dump-dom")
+    options = ("--virtual-time-budget=60000", "--dump-dom", *options)
+    done = browse(without_policy(text).replace("</body>", scripts), *options)
     found = re.search(r'<html[^>]* data-found="([^"]*)"', done.stdout)
     assert found, done.stderr
     return json.loads(html.unescape(found[1]))
@@ -69,6 +73,18 @@ def run_page(tmp_path):
 @pytest.mark.parametrize("unfolded", [False, True])
 def test_the_page_of_a_run(unfolded, browse, tmp_path):
     assert findings(browse, run_page(tmp_path), unfolded) == []
+
+
+def test_the_page_of_a_run_on_a_dark_screen(browse, tmp_path):
+    page = run_page(tmp_path)
+    ask = "document.documentElement.dataset.dark = matchMedia('(prefers-color-scheme: dark)').matches"
+    done = browse(without_policy(page).replace("</body>", f"<script>{ask}</script></body>"), "--dump-dom", DARK)
+    assert 'data-dark="true"' in done.stdout
+    assert findings(browse, page, True, DARK) == []
+
+
+def test_the_dashboard_on_a_dark_screen(browse):
+    assert findings(browse, dashboard(), True, DARK) == []
 
 
 def test_the_page_of_a_comparison(browse, tmp_path):

@@ -147,6 +147,20 @@ def test_slow_uplink_fails_between_nodes_of_two_switches_only(suite):
     assert states == {"same_switch": "pass", "other_switch": "fail"}
 
 
+@long
+def test_long_packets_to_one_node_that_vanish_name_the_node_that_does_not_send_them(suite):
+    """MPI starts on every half of the nodes; the job that hangs is ended by its watch."""
+    rules = "add table inet fault; add chain inet fault output { type filter hook output priority 0 ; }; "
+    rules += "add rule inet fault output ip daddr 10.77.0.4 meta length > 1200 drop"
+    with fault(suite, "node2", f"nft '{rules}'", "nft delete table inet fault"):
+        status, verdict = suite.run("-n", "PeerExchange", "-n", "PairSweep", "-S", "PeerExchange.seconds=1")
+    assert status == FAIL
+    for check in ("PeerExchange", "PairSweep"):
+        failure = failure_of(verdict, check)
+        assert failure["suspects"] == ["node2"]
+        assert "kernel does not send" in failure["operator_line"]
+
+
 def test_full_scratch_fails(suite):
     # node1 is where the job of one node goes.
     with fault(suite, "node1", "fallocate -l $(df --output=avail -B1 /scratch | tail -n 1) /scratch/full || true",

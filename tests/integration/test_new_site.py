@@ -15,7 +15,8 @@ PASS, INCOMPLETE = 0, 2
 ASKED = "gpu: Slurm gives Gres=gpu:placeholder:1"
 #: Of the smoke mode, what passes or fails in each partition without a reference of the site's own.
 NEED_NO_FIGURE = (
-    "Affinity", "BitSweep", "MeasureProgram", "PartitionHealth", "PartitionState", "SoftwareInventory", "TransportUsed",
+    "Affinity", "BitSweep", "JobTurnaround", "MeasureProgram", "PartitionHealth", "PartitionState",
+    "SoftwareInventory", "TransportUsed",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive
 from reports.nightly.dashboard import LIMIT, render
@@ -48,7 +48,8 @@ document.documentElement.dataset.seen = JSON.stringify(seen);
 
 
 def dashboard():
-    quiet = [JudgedSeries(series(np.arange(10.0) + 100, metric=metric), SeriesFinding(Kind.QUIET, 1, 1, 0, 10), False)
+    finding = SeriesFinding(FindingKind.QUIET, 1, 1, 0, 10)
+    quiet = [JudgedSeries(series(np.arange(10.0) + 100, metric=metric), finding, False)
              for metric in [*(f"m{number}" for number in range(LIMIT + 3)), "the last"]]  # fmt: skip
     nights = (*(night(number) for number in range(9)), failed_night(9))
     return render("embedded", Archive(nights, (), ()), [stepped(5, nights=10), *quiet])

@@ -15,7 +15,7 @@ from reframe_checks.base.census import declared_checks
 def test_what_is_generated_is_up_to_date(cases):
     assert {case["@class"] for case in cases} == set(declared_checks())
     wanted = catalogue.generated(cases)
-    assert {path.name for path in wanted} == {"catalogue.md", "site.md", "coverage.md", "checks.json"}
+    assert {path.name for path in wanted} == {"catalogue.md", "site-reference.md", "coverage.md", "checks.json"}
     for path, text in wanted.items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run `make catalogue`"
 

@@ -32,9 +32,9 @@ def test_reframe_ends_with_the_message_alone(tmp_path):
 
 
 def test_the_example_of_the_documentation_is_a_site(tmp_path):
-    """A site by docs/site.md alone: its three files and the settings of any site."""
-    text = (REPOSITORY / "docs/site.md").read_text(encoding="utf-8")
-    example = text[text.index("### An example, from nothing") : text.index("## site.yaml")]
+    """A site by docs/site-reference.md alone: its three files and the settings of any site."""
+    text = (REPOSITORY / "docs/site-reference.md").read_text(encoding="utf-8")
+    example = text[text.index("## An example from nothing") : text.index("## site.yaml")]
     files = re.findall(r"`site_configs/(tiny/\S+\.yaml)`:\n\n```yaml\n(.*?)```", example, re.DOTALL)
     assert [name for name, _ in files] == ["tiny/site.yaml", "tiny/expected.yaml", "tiny/references/node.yaml"]
     for name, content in files:
@@ -45,8 +45,9 @@ def test_the_example_of_the_documentation_is_a_site(tmp_path):
     (folder / "settings.py").write_text(SETTINGS.read_text())
     site = Site(folder)
     site.require_sound()
-    nodes = {"node/partition-state", "node/health", "node/software"}
-    assert {*site.modes["smoke"]} == {*nodes, "network/osu-pt2pt", "network/node-links", "storage/fio"}
+    nodes = {"node/partition-state", "node/health", "node/job-turnaround", "node/software"}
+    network = {"network/osu-pt2pt", "network/node-links", "network/peer-exchange"}
+    assert {*site.modes["smoke"]} == nodes | network | {"storage/fio"}
     assert site.unexplained("smoke") == []
     done = reframe(folder, "--dry-run", "--mode=smoke")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -3,6 +3,7 @@
 import ast
 import pathlib
 import re
+from collections import defaultdict
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 RANKS = {
@@ -58,10 +59,22 @@ def test_imports_go_down():
     assert not wrong
 
 
-def test_each_package_says_what_it_is_and_who_imports_it():
-    for package in [*RANKS, *EMPTY]:
-        text = (REPOSITORY / package.replace(".", "/") / "__init__.py").read_text("utf-8")
-        assert ast.get_docstring(ast.parse(text)), package
+def test_each_class_has_a_name_of_its_own():
+    """The recipes of spack_envs/repo are named by Spack."""
+    homes = defaultdict(list)
+    for path in (path for top in (*TOP, "emt_app") for path in (REPOSITORY / top).rglob("*.py")):
+        if not path.is_relative_to(REPOSITORY / "spack_envs/repo"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    homes[node.name].append(f"{path}:{node.lineno}")
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
+def test_each_package_says_in_three_lines_what_it_is():
+    """What runs on nodes (``src``) is no package of the suite."""
+    for path in (path for top in TOP for path in (REPOSITORY / top).rglob("__init__.py") if "src" not in path.parts):
+        said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        assert 1 <= len(list(filter(None, said.splitlines()))) <= 3, path
 
 
 def test_the_architecture_has_these_packages_in_this_order():

@@ -1,25 +1,23 @@
 """``kappa acceptance``: ``plan``, ``run``, ``report``, ``sign`` and ``log``."""
 
+from __future__ import annotations
+
 import argparse
 import pathlib
+from typing import TYPE_CHECKING
 
 from kappa.app.command.acceptance_log import add_log
-from kappa.app.command.arguments import add_json, alone, parser, write_json
-from kappa.app.conduct.acceptance import run as run_left
-from kappa.app.conduct.planning import offers
-from kappa.app.conduct.session import Conductor
+from kappa.app.command.arguments import SITE_HELP, Words, add_json, alone, parser, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import only_site, plain_name, results_folder
+from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
-from kappa.core.ground.whole_files import write_atomically
-from kappa.core.sites.contract import FILE, Contract, load_contract
-from kappa.core.sites.load import Site
-from reports.acceptance.campaign import Campaign
-from reports.acceptance.judge import judge
-from reports.acceptance.listing import say, show_plan, show_verdict
-from reports.acceptance.outage_log import log_at_rest
-from reports.acceptance.plan import AcceptancePlan, plan, stored_times, to_document
+
+if TYPE_CHECKING:
+    from kappa.app.conduct.session import Conductor
+    from kappa.core.sites.contract import Contract
+    from kappa.core.sites.load import Site
+    from reports.acceptance.plan import AcceptancePlan
 
 _DESCRIPTION = """\
 The clauses of a contract (acceptance.yaml of a site) held against repeated runs.
@@ -35,7 +33,6 @@ _EXAMPLES = """\
   kappa acceptance log acceptance-2026 show         outages, for clauses of reliability and availability
   kappa verify acceptance-2026/dossier              was anything altered since?
 """
-_SITE_HELP = "name of a folder in site_configs, or a folder with settings.py and acceptance.yaml"
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
 INTERRUPTED = 2
 
@@ -50,9 +47,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     words = parser("acceptance", _DESCRIPTION, _EXAMPLES)
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    of_site = argparse.ArgumentParser(add_help=False)
-    of_site.add_argument("site", metavar="SITE", type=pathlib.Path, help=_SITE_HELP)
-    of_site.add_argument("--contract", metavar="FILE", type=pathlib.Path, help=f"another contract than SITE/{FILE}")
+    of_site = Words(add_help=False)
+    of_site.add_argument("site", metavar="SITE", help=SITE_HELP)
+    of_site.add_argument(
+        "--contract", metavar="FILE", type=pathlib.Path, help="another contract than SITE/acceptance.yaml"
+    )
     of_site.add_argument(
         "--results", metavar="DIR", type=pathlib.Path,
         help="stored runs to take run times from (default: results/SYSTEM/runs)",
@@ -128,12 +127,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _plan(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.session import Conductor
+    from reports.acceptance.listing import show_plan
+    from reports.acceptance.plan import to_document
+
     site, contract = _site(options)
     with stopping() as stop:
         planned = _planned(options, site, contract, Conductor(stop))
     status = 2 if planned.unresolved else 0
     if options.characteristic:
-        from reports.acceptance.dossier_page import characteristic_page  # noqa: PLC0415 (loads Jinja)
+        from kappa.core.ground.whole_files import write_atomically
+        from reports.acceptance.dossier_page import characteristic_page
 
         write_atomically(options.characteristic, characteristic_page(contract), 0o644)
     write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
@@ -143,6 +147,13 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.acceptance import run as run_left
+    from kappa.app.conduct.session import Conductor
+    from kappa.core.sites.contract import FILE
+    from reports.acceptance.campaign import Campaign
+    from reports.acceptance.judge import judge
+    from reports.acceptance.listing import say, show_verdict
+
     site, contract = _site(options)
     campaign = Campaign(options.folder)
     with campaign.locked() as lock:
@@ -166,7 +177,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from reports.acceptance.dossier import write_dossier  # noqa: PLC0415 (the page loads Bokeh's helpers)
+    from reports.acceptance.campaign import Campaign
+    from reports.acceptance.dossier import write_dossier
+    from reports.acceptance.listing import say, show_verdict
+    from reports.acceptance.outage_log import log_at_rest
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
@@ -181,8 +195,9 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _sign(options: argparse.Namespace) -> int:
-    from reports.acceptance.dossier import verify  # noqa: PLC0415
-    from reports.acceptance.signature import sign  # noqa: PLC0415
+    from reports.acceptance.dossier import verify
+    from reports.acceptance.listing import say
+    from reports.acceptance.signature import sign
 
     problems = verify(options.dossier).problems
     if problems:
@@ -192,11 +207,10 @@ def _sign(options: argparse.Namespace) -> int:
 
 
 def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
-    folder = options.site
-    if not (folder / "settings.py").is_file():
-        folder = only_site(plain_name(str(folder))) or folder
-    if not (folder / "settings.py").is_file():
-        raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
+    from kappa.core.sites.contract import FILE, load_contract
+    from kappa.core.sites.load import Site
+
+    folder = site_folder(options.site)
     site = Site(folder)
     site.require_sound()
     # A folder without a description holds no names to compare with.
@@ -205,6 +219,9 @@ def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
 
 
 def _planned(options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor) -> AcceptancePlan:
+    from kappa.app.conduct.planning import offers
+    from reports.acceptance.plan import plan, stored_times
+
     results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:

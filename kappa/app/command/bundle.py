@@ -4,13 +4,10 @@ import io
 import pathlib
 import tarfile
 
-from kappa.app.command.arguments import add_run, parser, site_of
+from kappa.app.command.arguments import add_run, parser, resolved, site_of
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import written_beside
-from kappa.core.record.load import find_report
-from reports.bundle.contents import chosen, contents
-from reports.verdict.judge import judge_report
 
 _DESCRIPTION = """\
 Pack what a vendor's ticket needs of a finding into one archive: all that its measurements wrote, the record, the site's
@@ -22,7 +19,7 @@ FINDING is a suspect node, a check or a case by its name, or the number of a fai
 Exit status: 0 when it was written, 2 when there is no such finding or the run cannot be used."""
 _EXAMPLES = """\
   kappa bundle results/mycluster/runs/20261122T020000-nightly node17
-  kappa bundle results/mycluster/runs/20261122T020000-nightly 1 -o ticket.tar.gz
+  kappa bundle mycluster 1 -o ticket.tar.gz
 """
 
 
@@ -33,8 +30,11 @@ def run(arguments: list[str]) -> int:
     words.add_argument(
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: bundle-FINDING.tar.gz here)"
     )
-    options = words.parse_args(arguments)
-    verdict = judge_report(find_report(options.run), site_of(options), options.mode)
+    options = resolved(words.parse_args(arguments))
+    from reports.bundle.contents import chosen, contents
+    from reports.verdict.judge import judge_report
+
+    verdict = judge_report(options.run, site_of(options), options.mode)
     cases = chosen(verdict, options.finding)
     name = "".join(char if char.isalnum() or char in "._-" else "_" for char in f"bundle-{options.finding}")[:80]
     target = options.output or pathlib.Path(f"{name}.tar.gz")

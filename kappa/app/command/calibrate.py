@@ -1,29 +1,27 @@
 """``kappa calibrate``."""
 
+from __future__ import annotations
+
 import argparse
 import datetime
 import pathlib
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from kappa.app.command.arguments import RUN_HELP, add_site, name, parser
-from kappa.app.conduct.prediction import simulate
-from kappa.app.conduct.session import Conductor
-from kappa.app.conduct.validation import using
-from kappa.core.fabrics.description import fabric_yaml
-from kappa.core.fabrics.schema import Fabric
+from kappa.app.command.arguments import RUN_HELP, add_site, add_stored, name, parser, resolved
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import suggestion
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted, figure, moment
 from kappa.core.ground.folders import SIMULATED_SITE, results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.load import load_session
-from kappa.core.record.model import Case, Session
-from kappa.core.sites.site_file import SiteDescription, describe
-from reports.predicted.calibrate import HELD_OUT, Machine, calibrated, held_out, with_software, with_times_nodes
-from reports.predicted.pairs import PredictedPair, pairs
+
+if TYPE_CHECKING:
+    from kappa.app.conduct.session import Conductor
+    from kappa.core.fabrics.schema import SimulatedFabric
+    from kappa.core.record.model import Case, Session
+    from kappa.core.sites.site_file import SiteDescription
+    from reports.predicted.calibrate import Machine
+    from reports.predicted.pairs import PredictedPair
 
 _DESCRIPTION = """\
 Fit a fabric to a real partition: latency, bandwidth and software overhead from the ping-pong (OsuLatency) and the
@@ -45,13 +43,25 @@ BARRIERS = "PutBarrier"
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options = resolved(_parse(arguments))
+    import msgspec
+
+    from kappa.app.conduct.prediction import simulate
+    from kappa.app.conduct.session import Conductor
+    from kappa.app.conduct.validation import using
+    from kappa.core.fabrics.description import fabric_yaml
+    from kappa.core.record.load import load_session
+    from kappa.core.record.runs import newest_run
+    from kappa.core.sites.site_file import describe
+    from reports.predicted.calibrate import HELD_OUT, calibrated, held_out
+    from reports.predicted.pairs import pairs
+
     folder, results = site_folder(options.site), results_folder(options.site)
     site = describe(folder)
     if options.partition not in site.described.partitions:
         known = suggestion(options.partition, site.described.partitions)
         raise InputError(f"{options.site} has no partition {options.partition!r}, {known}")
-    session = load_session(options.run or _newest(results))
+    session = load_session(options.run or newest_run(options.site))
     cases = [case for cases in session.runs for case in cases if case.partition == options.partition]
     title = options.name or f"{options.site}-{options.partition}"
     fabric = calibrated(title, _machine(site, options.partition, session, cases), cases)
@@ -77,7 +87,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     words = parser("calibrate", _DESCRIPTION, _EXAMPLES)
     add_site(words)
     words.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
-    words.add_argument("--run", metavar="RUN", type=pathlib.Path, help=f"{RUN_HELP}; default: the site's newest run")
+    add_stored(words, "--run", f"{RUN_HELP}; default: the site's newest run")
     words.add_argument("--name", metavar="NAME", type=name, help="of the fabric (default: SITE-PARTITION)")
     words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric there")
     words.add_argument("--sweep", action="store_true", help="barrier times over the software's overhead")
@@ -85,14 +95,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return words.parse_args(arguments)
 
 
-def _newest(results: pathlib.Path) -> pathlib.Path:
-    found = sorted((results / "runs").glob("*/run-report.json"))
-    if not found:
-        raise InputError(f"there is no run in {clean(str(results / 'runs'))}: `kappa validate` makes one")
-    return found[-1]
-
-
 def _machine(site: SiteDescription, partition: str, session: Session, cases: list[Case]) -> Machine:
+    from reports.predicted.calibrate import Machine
+
     stated = site.described.partitions[partition]
     cores = stated.cores.per_node if stated.cores else stated.processor.num_cpus if stated.processor else 1
     window = stated.tuning.get("OsuBandwidth", {}).get("window", 64)
@@ -100,7 +105,7 @@ def _machine(site: SiteDescription, partition: str, session: Session, cases: lis
     return Machine(site.name, partition, stated.nodes, cores, window, mpi, moment(session.time_start))
 
 
-def _tell(fabric: Fabric, found: list[PredictedPair], path: pathlib.Path) -> None:
+def _tell(fabric: SimulatedFabric, found: list[PredictedPair], path: pathlib.Path) -> None:
     software, link = fabric.software, fabric.link
     print(f"{fabric.name}: latency {figure(2 * link.cable_latency_us.value)} us between nodes,", end=" ")
     print(f"bandwidth {figure(link.bandwidth_gb_s.value)} GB/s,", end=" ")
@@ -115,8 +120,11 @@ def _tell(fabric: Fabric, found: list[PredictedPair], path: pathlib.Path) -> Non
     print(f"written to {clean(str(path))}")
 
 
-def _sweep(fabric: Fabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
+def _sweep(fabric: SimulatedFabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
     """The barriers with the software's overhead varied, beside those measured."""
+    from kappa.app.conduct.prediction import simulate
+    from reports.predicted.calibrate import with_software
+
     fabrics = [with_software(fabric, share) for share in SWEEP]
     print(f"{BARRIERS} over the software's overhead:")
     for case in measured:
@@ -127,8 +135,11 @@ def _sweep(fabric: Fabric, measured: list[Case], work: pathlib.Path, conductor: 
             print(f"  {figure(one.software.send_us.value)} us, {case.variant}: {_metrics(case)}")
 
 
-def _extrapolate(fabric: Fabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
+def _extrapolate(fabric: SimulatedFabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
     """What so many times the nodes would give, with the range of the error on what was held out."""
+    from kappa.app.conduct.prediction import simulate
+    from reports.predicted.calibrate import HELD_OUT, with_times_nodes
+
     larger = with_times_nodes(fabric, times)
     error = fabric.error or 1.0
     print(f"with {larger.nodes} nodes instead of {fabric.nodes}, and what an error of {figure(error)} times allows:")

@@ -10,8 +10,8 @@ _DESCRIPTION = """\
 Print every check of the suite as a Markdown table: what it validates, its metrics and units, the features that it needs
 of a partition and of an environment, and how long a case takes.
 
-In a checkout, --write brings what is made from the checks up to date: docs/catalogue.md, the tables of docs/site.md
-and docs/coverage.md, and kappa/core/vocabulary/checks.json.
+In a checkout, --write renews the generated files: docs/catalogue.md, the tables of docs/site-reference.md and
+docs/coverage.md, and kappa/core/vocabulary/checks.json.
 
 Exit status: 0 done; 1 with --check when a file is out of date; 2 it could not be done."""
 _EXAMPLES = """\
@@ -26,7 +26,7 @@ def run(arguments: list[str]) -> int:
     chosen.add_argument("--write", action="store_true", help="write the files that are out of date")
     chosen.add_argument("--check", action="store_true", help="write nothing, and name the files that are out of date")
     options = words.parse_args(arguments)
-    from kappa.tools import catalogue  # noqa: PLC0415 (--help does without)
+    from kappa.tools import catalogue
 
     if (options.write or options.check) and installed():
         raise InputError("--write and --check need a checkout: the pages of an installed suite are not there")

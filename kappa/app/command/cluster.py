@@ -4,7 +4,6 @@ import os
 import sys
 from typing import NoReturn
 
-from kappa.app.conduct.own_cluster import program
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home, known_sites
 
@@ -14,6 +13,8 @@ _SETUP = "setup"
 
 
 def run(arguments: list[str]) -> NoReturn:
+    from kappa.app.conduct.own_cluster import program
+
     clusters = {name: cluster for name, site in known_sites().items() if (cluster := program(site))}
     given = [arguments.pop(0).removeprefix(_OPTION)] if arguments and arguments[0].startswith(_OPTION) else [*clusters]
     if len(given) != 1 or given[0] not in clusters:

@@ -4,8 +4,6 @@ import pathlib
 
 from kappa.app.command.arguments import parser
 from kappa.core.ground.folders import SUITE
-from kappa.core.vocabulary.checks import catalogue
-from kappa.tools import coverage
 
 _DESCRIPTION = """\
 Print what documents measure and which checks measure it, as Markdown: each row is measured on the embedded cluster, not
@@ -22,10 +20,14 @@ _EXAMPLES = """\
 def run(arguments: list[str]) -> int:
     words = parser("coverage", _DESCRIPTION, _EXAMPLES)
     words.add_argument(
-        "file", metavar="FILE", type=pathlib.Path, nargs="?", default=SUITE / coverage.DATA,
-        help=f"the documents (default: {coverage.DATA} of the checkout)",
+        "file", metavar="FILE", type=pathlib.Path, nargs="?",
+        help="the documents (default: docs/coverage.yaml of the checkout)",
     )  # fmt: skip
-    file = words.parse_args(arguments).file
+    options = words.parse_args(arguments)
+    from kappa.core.vocabulary.checks import catalogue
+    from kappa.tools import coverage
+
+    file = options.file or SUITE / coverage.DATA
     known = catalogue()
     print(coverage.page(coverage.read(file, known), known))
     return 0

@@ -1,24 +1,24 @@
 """``kappa site``: ``new`` and ``list``."""
 
+from __future__ import annotations
+
 import argparse
 import datetime
 import difflib
 import pathlib
 import re
+from typing import TYPE_CHECKING
 
 from kappa.app.command.arguments import name, parser
-from kappa.app.conduct.surveying import Asker, survey
-from kappa.app.survey.found import Survey, changes, facts, kept
-from kappa.app.survey.limits import too_small
-from kappa.app.survey.site_files import asked, site_files
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.folders import known_sites, only_site, own_sites
 from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.sites.load import Site
+
+if TYPE_CHECKING:
+    from kappa.app.survey.found import Survey
 
 _DESCRIPTION = """\
 Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and
@@ -45,6 +45,10 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     if options.action == "list":
         return _list()
+    from kappa.app.conduct.surveying import Asker, survey
+    from kappa.app.survey.found import Survey
+    from kappa.core.ground.documents import load_json
+
     folder = only_site(options.site) or own_sites() / options.site
     before = load_json(folder / FOUND, Survey) if (folder / FOUND).is_file() else None
     if before is None and folder.exists():
@@ -90,6 +94,11 @@ def _list() -> int:
 
 
 def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
+    from kappa.app.survey.found import facts, kept
+    from kappa.app.survey.limits import too_small
+    from kappa.app.survey.site_files import asked, site_files
+    from kappa.core.sites.load import Site
+
     for fact in facts(found):
         _say(f"{fact.what}: {fact.value}  ({fact.source})")
     files = site_files(folder.name, found, today)
@@ -111,6 +120,10 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
 
 
 def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.date, *, write: bool) -> int:
+    from kappa.app.survey.found import changes, kept
+    from kappa.app.survey.site_files import site_files
+    from kappa.core.sites.load import Site
+
     changed = changes(before, now)
     if not changed:
         _say("nothing has changed on the cluster since")

@@ -3,15 +3,12 @@
 import argparse
 import sys
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, write_json
-from kappa.app.conduct.doctor.examination import Examination
-from kappa.app.conduct.own_cluster import cluster_up
+from kappa.app.command.arguments import add_json, add_site, alone, parser, resolved, write_json
 from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
 from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import stopping
-from kappa.core.sites.site_file import describe
 
 _DESCRIPTION = """\
 Say whether a site can run what it promises, one line a matter, with the remedy behind what is wrong: Slurm answers and
@@ -34,7 +31,11 @@ _WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options = resolved(_parse(arguments))
+    from kappa.app.conduct.doctor.examination import Examination
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.core.sites.site_file import describe
+
     folder = site_folder(options.site)
     with cluster_up(folder), stopping() as stop:
         site = describe(folder)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kappa.app.command.arguments import parser
 from kappa.core.fabrics.description import fabric_names, find_fabric, numbers
 from kappa.core.fabrics.network import VARIANTS, variants
-from kappa.core.fabrics.schema import Fabric
+from kappa.core.fabrics.schema import SimulatedFabric
 from kappa.core.fabrics.simgrid_platform import host_slots, platform_xml, settings
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import aligned, figure
@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _write_platform(fabric: Fabric, options: argparse.Namespace) -> None:
+def _write_platform(fabric: SimulatedFabric, options: argparse.Namespace) -> None:
     if options.node_latency_us is not None:
         if not 0 <= options.node_latency_us < math.inf:
             raise InputError(f"expected a node latency of 0 us or more, found {options.node_latency_us}")
@@ -74,10 +74,9 @@ def _write_platform(fabric: Fabric, options: argparse.Namespace) -> None:
 
 
 def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
-    # Only this action runs anything.
-    from kappa.app.conduct.prediction import write_tables  # noqa: PLC0415
-    from kappa.app.conduct.session import Conductor  # noqa: PLC0415
-    from kappa.app.conduct.validation import using  # noqa: PLC0415
+    from kappa.app.conduct.prediction import write_tables
+    from kappa.app.conduct.session import Conductor
+    from kappa.app.conduct.validation import using
 
     results = results_folder(SIMULATED_SITE)
     with stopping() as stop, using(results) as lock:
@@ -125,12 +124,12 @@ def _list(folder: pathlib.Path) -> int:
     return 0
 
 
-def _title(fabric: Fabric) -> str:
+def _title(fabric: SimulatedFabric) -> str:
     sizes = getattr(fabric.topology, "sizes", None)
     return f"{fabric.topology.title} {'x'.join(map(str, sizes.value))}" if sizes else fabric.topology.title
 
 
-def _shown(fabric: Fabric) -> Iterator[str]:
+def _shown(fabric: SimulatedFabric) -> Iterator[str]:
     yield f"{fabric.name}: {fabric.descr}"
     yield f"{_title(fabric)}, {fabric.nodes} nodes x {fabric.ranks_per_node} ranks, {fabric.kind}"
     yield f"MPI: {fabric.software.mpi}; algorithms of collectives: those of {fabric.software.collectives} in SimGrid"

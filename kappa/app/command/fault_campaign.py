@@ -9,9 +9,11 @@ import tempfile
 import time
 
 from kappa.app.command.arguments import add_table, parser, split_options
+from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.folders import home
 from kappa.core.ground.processes import StoppedError
 from kappa.tools.fault_campaign.beside import LOADS, beside
+from kappa.tools.fault_campaign.disturbances import DISTURBANCES, disturb, render
 from kappa.tools.fault_campaign.kinds import KINDS
 
 _DESCRIPTION = """\
@@ -22,6 +24,7 @@ Exit status: 0 done, whatever was found; 2 the campaign cannot go on, or was int
 _EXAMPLES = """\
   kappa fault-campaign run --seed 1 --rounds 3                 all kinds three times, and healthy rounds between
   kappa fault-campaign run --seed 1 --rounds 3 --minutes 30    stop in half an hour, go on another time
+  kappa fault-campaign disturb 'results fill'                   the disk of the results fills meanwhile
   kappa fault-campaign nights --rounds 4                       a node that is slightly slower, over nights
   kappa fault-campaign beside build,memory,disk -- kappa validate embedded
 
@@ -40,7 +43,15 @@ examples:
   kappa fault-campaign run --rounds 0 --healthy 36              36 healthy rounds and nothing else
   kappa fault-campaign run --beside build,memory,disk --state /tmp/b    beside a load that is no node's fault
   kappa fault-campaign run --kind 'slow disk' --state /tmp/c    one kind, in another folder
+  kappa fault-campaign run --plant 'ip link set eth0 mtu 1300' --mend 'ip link set eth0 mtu 1500' --state /tmp/d
   kappa fault-campaign run --rounds 0 --table docs/fault-campaign.md    only write the tables
+"""
+_DISTURB = """\
+Validate an embedded cluster of its own while something goes wrong that is no node's fault. A table tells the exit
+status, the nodes that were named (there should be none), how many cases have figures, the message, and whether the next
+validation runs. Needs root. "memory eaten" takes all memory of this machine but 4 GiB.
+
+disturbances:
 """
 _NIGHTS = """\
 Rounds of 25 nights without a cluster: one of four nodes becomes 5 to 10 % slower, by less than a night's bound sees.
@@ -55,6 +66,7 @@ def run(arguments: list[str]) -> int:
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary, description, add, do in (
         ("run", "rounds with faults on a cluster", _RUN + _kinds(), _add_run, _run),
+        ("disturb", "what is no node's fault, done to a cluster", _DISTURB + _disturbances(), _add_disturb, _disturb),
         ("nights", "rounds of nights with a node that is slightly slower", _NIGHTS, _add_nights, _nights),
         ("beside", "load this machine, beside COMMAND", _BESIDE, _add_beside, _beside),
     ):
@@ -76,6 +88,10 @@ def _kinds() -> str:
     return "".join(f"  {kind.name:24} {kind.what}\n" for kind in KINDS.values())
 
 
+def _disturbances() -> str:
+    return "".join(f"  {one.name:20} {one.what}\n" for one in DISTURBANCES.values())
+
+
 def _loads(text: str) -> tuple[str, ...]:
     found = tuple(filter(None, text.split(",")))
     if not found or not LOADS.keys() >= set(found):
@@ -89,6 +105,12 @@ def _add_run(words: argparse.ArgumentParser) -> None:
     words.add_argument("--rounds", type=int, default=3, metavar="N", help="of each kind of fault (default: 3)")
     words.add_argument("--healthy", type=int, default=0, metavar="N", help="healthy rounds after these (default: 0)")
     words.add_argument("--kind", action="append", choices=list(KINDS), metavar="NAME", help="this kind only; repeat")
+    words.add_argument(
+        "--plant", default="", metavar="COMMAND",
+        help="a fault of your own: a shell command that is run as root on the drawn node; with --mend; alone, or beside"
+        " the kinds of --kind",
+    )  # fmt: skip
+    words.add_argument("--mend", default="", metavar="COMMAND", help="a shell command there that mends that fault")
     words.add_argument(
         "--beside", type=_loads, default=(), metavar=",".join(LOADS), help="load this machine by these meanwhile"
     )
@@ -106,17 +128,22 @@ def _add_run(words: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     # SciPy takes a second to load.
-    from kappa.tools.fault_campaign.cluster import NODES, Cluster  # noqa: PLC0415
-    from kappa.tools.fault_campaign.outcomes import Settings, State, together  # noqa: PLC0415
-    from kappa.tools.fault_campaign.rounds import make_plan, run_rounds  # noqa: PLC0415
-    from kappa.tools.fault_campaign.table import PLACE, render  # noqa: PLC0415
+    from kappa.tools.fault_campaign import table
+    from kappa.tools.fault_campaign.cluster import NODES, Cluster
+    from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings, together
+    from kappa.tools.fault_campaign.own import OWN
+    from kappa.tools.fault_campaign.rounds import make_plan, run_rounds
 
+    if bool(options.plant.strip()) != bool(options.mend.strip()):
+        raise InputError("--plant and --mend belong together: give the command that mends the fault, too (or `true`)")
     if options.table:
-        PLACE.page(options.table, "")  # a wrong path is said now, not after hours of rounds
+        table.PLACE.page(options.table, "")  # a wrong path is said now, not after hours of rounds
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
-    state = State(options.state)
-    settings = Settings(options.seed, tuple(options.kind or KINDS), options.beside)
+    state = CampaignFolder(options.state)
+    own = (OWN,) if options.plant else ()
+    kinds = (*own, *(options.kind or (() if own else KINDS)))
+    settings = Settings(options.seed, kinds, options.beside, options.plant, options.mend)
     try:
         state.lock()
         if options.rounds > 0 or options.healthy > 0:
@@ -126,12 +153,32 @@ def _run(options: argparse.Namespace) -> int:
                 run_rounds(Cluster(state.cluster, state.results), state, plan, options.minutes)
     except KeyboardInterrupt:
         raise StoppedError("interrupted; start the campaign again to go on") from None
-    states = [state, *map(State, options.also)]
+    states = [state, *map(CampaignFolder, options.also)]
     outcomes, blamed = together(states)
-    tables = render(outcomes, [one.settings() for one in states], blamed)
+    tables = table.render(outcomes, [one.settings() for one in states], blamed)
     if options.table:
-        PLACE.write(options.table, tables)
+        table.PLACE.write(options.table, tables)
     print(tables)
+    return 0
+
+
+def _add_disturb(words: argparse.ArgumentParser) -> None:
+    words.add_argument("names", nargs="*", metavar="NAME", help="these only (default: all)")
+    words.add_argument(
+        "--state", type=pathlib.Path, default=home() / ".kappa/disturbances", metavar="DIR",
+        help="folder of its cluster and results, which are removed each time (default: .kappa/disturbances)",
+    )  # fmt: skip
+
+
+def _disturb(options: argparse.Namespace) -> int:
+    from kappa.tools.fault_campaign.cluster import Cluster
+
+    unknown = [name for name in options.names if name not in DISTURBANCES]
+    if unknown:
+        raise InputError(f"there is no disturbance {unknown[0]!r}, {suggestion(unknown[0], DISTURBANCES)}")
+    state = options.state.resolve()
+    found = disturb(Cluster(state / "cluster", state / "results"), options.names or [*DISTURBANCES], print)
+    print(render(found))
     return 0
 
 
@@ -141,7 +188,7 @@ def _add_nights(words: argparse.ArgumentParser) -> None:
 
 
 def _nights(options: argparse.Namespace) -> int:
-    from kappa.tools.fault_campaign import nights  # noqa: PLC0415 (NumPy, SciPy and the reports take seconds to load)
+    from kappa.tools.fault_campaign import nights
 
     nights.run_rounds(options.seed, options.rounds, functools.partial(print, flush=True))
     return 0

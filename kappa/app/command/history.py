@@ -3,15 +3,18 @@
 import datetime
 import pathlib
 
-import msgspec
-
-from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, require_described, write_json
+from kappa.app.command.arguments import (
+    add_json,
+    add_site,
+    alone,
+    parser,
+    probability,
+    require_described,
+    resolved,
+    write_json,
+)
 from kappa.core.ground.folders import history_folder
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.actions import load_actions
-from reports.history.dataset import History
-from reports.history.judgement import exit_status, judge_history
-from reports.history.listing import show, to_document
 
 _DESCRIPTION = """\
 Judge every series (check, case, metric, partition, nodes) by its own past.
@@ -25,7 +28,7 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     words = parser("history", _DESCRIPTION, _EXAMPLES)
-    add_site(words)
+    add_site(words, results=True)
     words.add_argument(
         "--since", metavar="DATE", type=_date, default=0.0, help="only changes on or after this day (2026-11-30)"
     )
@@ -39,13 +42,20 @@ def run(arguments: list[str]) -> int:
         "--false-alarms", metavar="P", type=probability, default=0.001,
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
-    options = words.parse_args(arguments)
+    options = resolved(words.parse_args(arguments))
+    import msgspec
+
+    from kappa.core.record.actions import load_actions
+    from reports.history.dataset import History
+    from reports.history.judgement import exit_status, judge_history
+    from reports.history.listing import show, to_document
+
     require_described(options.site)
     actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
-        from reports.history.history_page import render  # noqa: PLC0415 (Bokeh takes a second to load)
+        from reports.history.history_page import render
 
         write_atomically(options.html, render(options.site, judged, actions))
     if options.json:

@@ -3,10 +3,9 @@
 import pathlib
 import sys
 
-from kappa.app.command.arguments import add_site, parser, require_described
+from kappa.app.command.arguments import add_site, parser, require_described, resolved
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder
-from reports.history.ingest import ingest, reports_in
 
 _DESCRIPTION = """\
 Add every new session to the history of a site (results/SITE/history, Parquet). A damaged report is named and left out.
@@ -16,12 +15,14 @@ Exit status: 0 everything is in, 1 some report was damaged, 2 the history cannot
 
 def run(arguments: list[str]) -> int:
     words = parser("ingest", _DESCRIPTION, "  kappa ingest embedded\n  kappa ingest embedded old/run-report-7.json\n")
-    add_site(words)
+    add_site(words, results=True)
     words.add_argument(
         "reports", metavar="REPORT", nargs="*", type=pathlib.Path, help="reports or folders (default: results/SITE)"
     )
-    options = words.parse_args(arguments)
+    options = resolved(words.parse_args(arguments))
     require_described(options.site)
+    from reports.history.ingest import ingest, reports_in
+
     reports = reports_in(options.reports or [results_folder(options.site)])
     done = ingest(reports, history_folder(options.site), of_fabrics=options.site == SIMULATED_SITE)
     for problem in done.damaged:

@@ -1,5 +1,7 @@
 """``kappa learn``."""
 
+from __future__ import annotations
+
 import argparse
 import dataclasses
 import datetime
@@ -8,20 +10,16 @@ import math
 import os
 import pathlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, write_json
+from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, resolved, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import history_folder, only_site, own_sites
-from kappa.core.sites.load import Site
-from reports.history import dataset
-from reports.history.dataset import History
-from reports.history.judgement import false_alarms_of, nightly_series
-from reports.learn.check import Checked, check_references
-from reports.learn.models import modelled
-from reports.learn.proposals import diff, proposals, read_references
-from reports.learn.samples import ReferenceSample, samples, unknown_checks
+
+if TYPE_CHECKING:
+    from reports.learn.check import Checked
+    from reports.learn.samples import ReferenceSample
 
 _DESCRIPTION = """\
 Print a unified diff of the site's references: median and bounds of each metric over past runs without a failed node
@@ -37,7 +35,12 @@ _EXAMPLES = """\
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options = resolved(_parse(arguments))
+    from kappa.core.sites.load import Site
+    from reports.learn.check import check_references
+    from reports.learn.models import modelled
+    from reports.learn.proposals import diff, proposals, read_references
+
     # As the diff, which is applied here, names it.
     site = only_site(options.site) or own_sites() / options.site
     folder = options.references or pathlib.Path(os.path.relpath(site / "references"))
@@ -69,7 +72,7 @@ def run(arguments: list[str]) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     words = parser("learn", _DESCRIPTION, _EXAMPLES)
-    add_site(words)
+    add_site(words, results=True)
     words.add_argument("--check", action="store_true", help="say which references are stale, too loose or too tight")
     add_json(words)
     words.add_argument("--metric", metavar="PATTERN", default="*", help="shell pattern on CLASS.INDEX….METRIC")
@@ -88,11 +91,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[ReferenceSample]:
+    from reports.history import dataset
+    from reports.learn.samples import samples, unknown_checks
+
     folder = history_folder(options.site)
     if options.check and not dataset.files(folder):
         print(f"{clean(str(folder))}: no results in there, only the age of references is looked at", file=sys.stderr)
         return []
-    series = [one for one in History(folder).series(options.newest, healthy=True) if not one.of_node]
+    series = [one for one in dataset.History(folder).series(options.newest, healthy=True) if not one.of_node]
     for unknown in unknown_checks(series, documents):
         print(clean(unknown), file=sys.stderr)
     found = samples(options.site, series, documents, options.newest)
@@ -101,6 +107,9 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Ref
 
 def _of_nights(options: argparse.Namespace) -> float:
     """The rate of false alarms at which a night judges each series of the site: the lower, the more it has."""
+    from reports.history.dataset import History
+    from reports.history.judgement import false_alarms_of, nightly_series
+
     return false_alarms_of(nightly_series(History(history_folder(options.site)), options.newest))
 
 

@@ -10,6 +10,7 @@ import traceback
 from typing import NamedTuple
 
 from kappa import __version__
+from kappa.app.command.arguments import Words
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES_VARIABLE
@@ -23,11 +24,13 @@ exit status, of a command that judges something:
   1  FAIL        something is wrong
   2  INCOMPLETE  nothing failed, but something did not run, was not measured or has no reference; also the status of
                  every command that could not do its work
-`kappa COMMAND --help` says it for each.
+`kappa COMMAND --help`, or `kappa help COMMAND`, says it for each.
 
 examples:
   kappa validate embedded                        run the suite on a site, measure again what is out of bounds, judge
-  kappa verdict results/embedded/reports         the newest report of a folder, judged
+  kappa runs embedded                            its runs, and what each was judged
+  kappa verdict embedded                         its newest run, judged
+  kappa html embedded --open                     and as a page
   kappa nightly schedule mycluster sbatch        a night every night
   kappa acceptance run mycluster acceptance-2026
 
@@ -54,6 +57,7 @@ COMMANDS = {
     "doctor": Command("doctor", "say whether a site can run what it promises, with the remedies"),
     "validate": Command("validate", "run the suite on a site and judge it"),
     "plan": Command("plan", "say what a run takes and writes: node-hours and bytes, by check"),
+    "runs": Command("runs", "list the runs of a site: when, mode, verdict, where"),
     "verdict": Command("verdict", "print PASS, FAIL or INCOMPLETE and why"),
     "html": Command("run_page", "write a run as one self-contained HTML page"),
     "compare": Command("compare", "compare a run with another: what is slower, what faster"),
@@ -110,7 +114,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     given = _without_sites(given)
-    if not given or given[0] not in COMMANDS:
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
+    if not given:
+        _parser().print_help(sys.stderr)
+        return ERROR
+    if given[0] not in COMMANDS:
         _parser().parse_args(given)
     module = importlib.import_module(f"{__package__}.{COMMANDS[given[0]].module}")
     return int(module.run(given[1:]))
@@ -130,8 +139,8 @@ def _without_sites(given: list[str]) -> list[str]:
     return given
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Words:
+    parser = Words(
         "kappa", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"kappa {__version__}")

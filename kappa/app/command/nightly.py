@@ -1,5 +1,7 @@
 """``kappa nightly``: ``run``, ``schedule`` and ``report``."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import datetime
@@ -8,18 +10,26 @@ import os
 import pathlib
 import re
 import sys
+from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import REPEATS, add_site, name, nights, node_hours, parser, repeats, split_options
-from kappa.app.conduct.night import BusyError, conduct, only_one
+from kappa.app.command.arguments import (
+    REPEATS,
+    add_site,
+    name,
+    nights,
+    node_hours,
+    parser,
+    repeats,
+    resolved,
+    split_options,
+)
 from kappa.app.conduct.night_schedule import SCHEDULES, install, night_command, submit_next
-from kappa.app.conduct.node_commands import NodeCommands
-from kappa.app.conduct.own_cluster import cluster_up
-from kappa.app.conduct.preflight import require_sense
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home, results_folder, site_folder
-from kappa.core.sites.load import Site, find_site
-from reports.nightly.publish import publish
+
+if TYPE_CHECKING:
+    from kappa.core.sites.load import Site
 
 _DESCRIPTION = """\
 Validate a site every night: run the mode, measure the nodes whose turn it is one by one, end within the limit, write
@@ -57,7 +67,7 @@ _DURATION = re.compile(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 def run(arguments: list[str]) -> int:
-    options = parse(arguments)
+    options = resolved(parse(arguments))
     return {"run": _run, "schedule": _schedule, "report": _report}[options.action](options)
 
 
@@ -164,6 +174,11 @@ def _command(options: argparse.Namespace) -> list[str]:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.night import BusyError, conduct, only_one
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.preflight import require_sense
+    from kappa.core.sites.load import Site
+
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     problem = ""
     if not options.resubmit:  # A night of a chain says it on the dashboard, and the next one is submitted.
@@ -196,6 +211,10 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 
 def _schedule(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.preflight import require_sense
+    from kappa.core.sites.load import Site
+
     site = Site(site_folder(options.site))
     require_sense(site.description, results_folder(options.site), options.mode, options.reframe)
     _reach_slurm(site)
@@ -209,10 +228,15 @@ def _schedule(options: argparse.Namespace) -> int:
 
 def _reach_slurm(site: Site) -> None:
     """Have Slurm's commands found, and asked about the cluster, as ``path`` and ``cluster`` of site.yaml say."""
+    from kappa.app.conduct.node_commands import NodeCommands
+
     if site.description:
         os.environ.update(NodeCommands(site.description).environment)
 
 
 def _report(options: argparse.Namespace) -> int:
-    site = Site(find_site((options.site,)))
+    from kappa.core.sites.load import Site
+    from reports.nightly.publish import publish
+
+    site = Site(site_folder(options.site))
     return publish(site, options.results or results_folder(options.site), options.textfile, gate=options.gate)

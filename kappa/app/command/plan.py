@@ -2,41 +2,24 @@
 
 import argparse
 import os
-import pathlib
 
 from kappa.app.command.arguments import (
     REPEATS,
     add_json,
     add_site,
+    add_stored,
     alone,
     name,
     nights,
     node_hours,
     parser,
     repeats,
+    resolved,
     split_options,
     write_json,
 )
-from kappa.app.conduct.planning import planned, selected
-from kappa.app.conduct.preflight import require_sense
-from kappa.app.conduct.session import Conductor, reframe
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
-from kappa.core.record.load import load_session
-from kappa.core.sites.load import Site
-from reframe_checks.base.site_settings import MODE_VARIABLE
-from reports.nightly.rotation import next_turns
-from reports.plan import budget
-from reports.plan.listing import show_held, show_plan, show_selection, show_turns
-from reports.plan.plan import (
-    check_document,
-    hold,
-    partitions_of,
-    plan_document,
-    stored_sessions,
-    turns_document,
-    turns_of,
-)
 
 _DESCRIPTION = """\
 Say what a run of MODE on a site takes and writes: for each check nodes, seconds, node-hours and bytes, and their sums.
@@ -57,7 +40,26 @@ _EXAMPLES = """\
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options = resolved(_parse(arguments))
+    from kappa.app.conduct.planning import planned, selected
+    from kappa.app.conduct.preflight import require_sense
+    from kappa.app.conduct.session import Conductor, reframe
+    from kappa.core.record.load import load_session
+    from kappa.core.sites.load import Site
+    from reframe_checks.base.site_settings import MODE_VARIABLE
+    from reports.nightly.rotation import next_turns
+    from reports.plan import budget
+    from reports.plan.listing import show_held, show_plan, show_selection, show_turns
+    from reports.plan.plan import (
+        check_document,
+        hold,
+        partitions_of,
+        plan_document,
+        stored_sessions,
+        turns_document,
+        turns_of,
+    )
+
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     reframe()
     site.require_sound()
@@ -110,9 +112,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--repeats", metavar="N", type=repeats, default=REPEATS, help=f"of these checks (default: {REPEATS})"
     )
     words.add_argument("--cases", action="store_true", help="a row for each case")
-    words.add_argument(
-        "--against", metavar="RUN", type=pathlib.Path, help="a run's report or folder to hold the plan against"
-    )
+    add_stored(words, "--against", "a run to compare the plan with: a site's newest, a report or a folder of one")
     add_json(words)
     words.add_argument("reframe", metavar="OPTION", nargs="*", help="after --: an option for ReFrame")
     # Split first: argparse refuses what follows `--` after an option of ours.

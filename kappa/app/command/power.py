@@ -21,7 +21,7 @@ def run(arguments: list[str]) -> int:
     )
     add_table(words)
     options = words.parse_args(arguments)
-    from kappa.tools.power import PLACE, tables  # noqa: PLC0415 (SciPy and the history take seconds to load)
+    from kappa.tools.power import PLACE, tables
 
     text = tables(options.trials, options.months)
     print(text)

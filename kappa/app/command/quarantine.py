@@ -1,22 +1,21 @@
 """``kappa quarantine``."""
 
+from __future__ import annotations
+
 import argparse
 import datetime
-import pathlib
 import time
+from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import RUN_HELP, add_site, parser
-from kappa.app.conduct.own_cluster import cluster_up
-from kappa.app.conduct.quarantine import Quarantine
+from kappa.app.command.arguments import RUN_HELP, add_site, add_stored, parser, resolved
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
-from kappa.core.record.actions import Action, Evidence
-from kappa.core.sites.load import Site
-from reports.quarantine.decide import is_due, told
-from reports.quarantine.evidence import named_nodes
-from reports.verdict.judge import judge_report
+
+if TYPE_CHECKING:
+    from kappa.app.conduct.quarantine import Quarantine
+    from kappa.core.record.actions import Action, Evidence
 
 _DESCRIPTION = """\
 List the nodes that are in quarantine. With --run, do what the site's rule (`quarantine` in site.yaml) says with the
@@ -26,7 +25,7 @@ is not done, and why, is said and recorded, too.
 Exit status: 0 done, or nothing to do, 1 a node that a finding names stays in service, 2 something could not be done."""
 _EXAMPLES = """\
   kappa quarantine mycluster
-  kappa quarantine mycluster --run results/mycluster/runs/20261122T101500-nightly --dry-run
+  kappa quarantine mycluster --run mycluster --dry-run       by its newest run
 """
 STAYS, UNDONE = 1, 2
 # Older findings may be of another state of the node.
@@ -36,9 +35,13 @@ MOST_AGE_S = 86_400.0
 def run(arguments: list[str]) -> int:
     words = parser("quarantine", _DESCRIPTION, _EXAMPLES)
     add_site(words)
-    words.add_argument("--run", metavar="RUN", type=pathlib.Path, help=f"apply the rule to {RUN_HELP}")
+    add_stored(words, "--run", f"apply the rule to {RUN_HELP}")
     words.add_argument("--dry-run", action="store_true", help="print what would be done")
-    options = words.parse_args(arguments)
+    options = resolved(words.parse_args(arguments))
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.quarantine import Quarantine
+    from kappa.core.sites.load import Site
+
     site = Site(site_folder(options.site))
     quarantine = Quarantine.required(site, results_folder(options.site))
     with stopping() as stop, cluster_up(site.folder):
@@ -53,6 +56,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _list(quarantine: Quarantine) -> int:
+    from reports.quarantine.decide import is_due, told
+
     now = time.time()
     held = quarantine.held()
     for action in held.values():
@@ -66,6 +71,9 @@ def _findings(quarantine: Quarantine, options: argparse.Namespace) -> tuple[dict
 
     :raises InputError: the run cannot be judged, is another site's, or is too old to act upon.
     """
+    from reports.quarantine.evidence import named_nodes
+    from reports.verdict.judge import judge_report
+
     verdict = judge_report(options.run, quarantine.site)
     if verdict.session.systems not in ((), (quarantine.site.name,)):
         raise InputError(f"{options.run} is of {', '.join(verdict.session.systems)}, not of {quarantine.site.name}")
@@ -80,6 +88,8 @@ def _findings(quarantine: Quarantine, options: argparse.Namespace) -> tuple[dict
 
 
 def _say(actions: list[Action]) -> int:
+    from reports.quarantine.decide import told
+
     for action in actions:
         print(clean(told(action)))
     if not actions:

@@ -1,23 +1,22 @@
 """``kappa return``."""
 
+from __future__ import annotations
+
 import argparse
 import shlex
 import time
+from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import add_site, parser, split_options
-from kappa.app.conduct.own_cluster import cluster_up
-from kappa.app.conduct.quarantine import Quarantine, ReturnTest, end_quarantines
-from kappa.app.conduct.session import Conductor, reframe
-from kappa.app.conduct.validation import using
+from kappa.app.command.arguments import add_site, parser, resolved, split_options
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
-from kappa.core.record.actions import Action
-from kappa.core.sites.load import Site
-from reports.quarantine.decide import is_due, told
-from reports.verdict.judge import EXIT_STATUS
-from reports.verdict.state import State
+
+if TYPE_CHECKING:
+    from kappa.app.conduct.quarantine import Quarantine
+    from kappa.core.record.actions import Action
+    from reports.verdict.state import State
 
 _DESCRIPTION = """\
 Test nodes that are in quarantine and give back those that pass: NODEs now, or without any all whose quarantine has
@@ -34,7 +33,14 @@ _EXAMPLES = """\
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options = resolved(_parse(arguments))
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.quarantine import Quarantine, ReturnTest, end_quarantines
+    from kappa.app.conduct.session import Conductor, reframe
+    from kappa.app.conduct.validation import using
+    from kappa.core.sites.load import Site
+    from reports.verdict.judge import EXIT_STATUS
+
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     site.require_sound()
     quarantine = Quarantine.required(site, results)
@@ -62,7 +68,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_site(words)
     words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: those that are due)")
     words.add_argument("--dry-run", action="store_true", help="print what would be done")
-    options = words.parse_args(arguments)
+    options = resolved(words.parse_args(arguments))
     options.reframe = for_reframe
     return options
 
@@ -81,12 +87,17 @@ def _chosen(quarantine: Quarantine, nodes: list[str]) -> list[Action]:
 
 
 def _said(found: tuple[Action, State]) -> State:
+    from reports.quarantine.decide import told
+
     action, state = found
     print(clean(told(action)), flush=True)
     return state
 
 
 def _dry_run(quarantine: Quarantine, options: argparse.Namespace) -> int:
+    from kappa.app.conduct.quarantine import ReturnTest
+    from reports.quarantine.decide import is_due, told
+
     now = time.time()
     chosen = _chosen(quarantine, options.nodes) if options.nodes else list(quarantine.held().values())
     for held in chosen:

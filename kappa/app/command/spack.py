@@ -2,9 +2,7 @@
 
 import pathlib
 
-from kappa.app.command.arguments import add_site, parser
-from kappa.core.sites.load import Site
-from spack_envs.installer.cli import main
+from kappa.app.command.arguments import add_site, parser, resolved
 
 _MIRROR = """\
 Solve the environments for the site and fetch all of their sources into FOLDER, for a machine without a network. The
@@ -24,12 +22,16 @@ def run(arguments: list[str]) -> int:
     mirror.add_argument("folder", metavar="FOLDER", help="filled, or completed, with the sources")
     add_site(mirror)
     mirror.add_argument("environments", nargs="*", metavar="ENV", help="default: all that the suite has")
+    from spack_envs.installer.cli import main
+
     if arguments[:1] == ["install"]:
         return main(arguments[1:], program="kappa spack install", check_site=_check)
-    options = words.parse_args(arguments)
+    options = resolved(words.parse_args(arguments))
     return main(["--mirror", options.folder, options.site, *options.environments], check_site=_check)
 
 
 def _check(folder: pathlib.Path) -> None:
     """:raises InputError: ``site.yaml`` of the site cannot be used."""
+    from kappa.core.sites.load import Site
+
     Site(folder).require_description()

@@ -6,21 +6,10 @@ import datetime
 import os
 import pathlib
 
-from kappa.app.command.arguments import add_site, name, node_hours, parser
-from kappa.app.conduct.own_cluster import cluster_up
-from kappa.app.conduct.planning import reframe_options, within
-from kappa.app.conduct.preflight import require_ready, require_sense
-from kappa.app.conduct.retention import tidy
-from kappa.app.conduct.session import Conductor, NoReportError, Progress, cases_done, reframe
-from kappa.app.conduct.validation import REPORT, Validation, using
+from kappa.app.command.arguments import add_site, name, node_hours, parser, resolved
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
-from kappa.core.record.load import PRINTED, load_session
-from kappa.core.sites.load import Site
-from reframe_checks.base.site_settings import MODE_VARIABLE
-from reports.plan.listing import show_selection
-from spack_envs.installer.chosen import choose
 
 _DESCRIPTION = """\
 Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what is out of bounds
@@ -34,6 +23,7 @@ verdict (docs/nightly.md).
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
 results/SITE; $KAPPA_RUN: this very folder). ReFrame prints to reframe.out there; the terminal shows progress. One run
 at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends ReFrame, which cancels its jobs, and judges what ran.
+If an earlier run was killed, its jobs are cancelled first, and what had ended of it is judged.
 A cluster that the site brings is started if it is not up, and ended again.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or it could not run."""
@@ -47,7 +37,20 @@ _EXAMPLES = """\
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options = resolved(_parse(arguments))
+    from kappa.app.conduct.leftovers import NoReportError
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.planning import reframe_options, within
+    from kappa.app.conduct.preflight import require_ready, require_sense
+    from kappa.app.conduct.retention import tidy
+    from kappa.app.conduct.session import Conductor, Progress, cases_done, reframe
+    from kappa.app.conduct.validation import Validation, judge_leftovers, using
+    from kappa.core.record.load import PRINTED
+    from kappa.core.sites.load import Site
+    from reframe_checks.base.site_settings import MODE_VARIABLE
+    from reports.plan.listing import show_selection
+    from spack_envs.installer.chosen import choose
+
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     reframe()
     if options.spec:
@@ -57,6 +60,7 @@ def run(arguments: list[str]) -> int:
     os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results) as lock, cluster_up(site.folder):
         site = site.now
+        judge_leftovers(site, results)
         require_ready(site, results, options.mode, options.reframe)
         usual_s = _usual_s(results, options)
         if options.budget is not None:
@@ -92,6 +96,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None:
     """What the newest whole run of the mode took, where this is one, too."""
+    from kappa.app.conduct.validation import REPORT
+    from kappa.core.record.load import load_session
+
     folders = sorted(results.glob(f"runs/*-{options.mode}"), reverse=True) if not options.reframe else []
     for folder in folders:
         with contextlib.suppress(InputError):
@@ -101,6 +108,8 @@ def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None
 
 def _forget(folder: pathlib.Path) -> None:
     """Leave no run that holds nothing."""
+    from kappa.core.record.load import PRINTED
+
     with contextlib.suppress(OSError):
         if not (folder / PRINTED).stat().st_size:
             (folder / PRINTED).unlink()

@@ -4,7 +4,6 @@ import pathlib
 
 from kappa.app.command.arguments import parser
 from kappa.core.ground.clean_text import clean
-from reports.acceptance.dossier import verify
 
 _DESCRIPTION = """\
 Compare every file of a dossier with its manifest and signatures, and verdict and page with the raw results.
@@ -21,6 +20,8 @@ def run(arguments: list[str]) -> int:
         help="who must have signed: a GnuPG fingerprint, or the file of minisign's public key; once for each party",
     )  # fmt: skip
     options = words.parse_args(arguments)
+    from reports.acceptance.dossier import verify
+
     proof = verify(options.dossier, options.key)
     for line in (*proof.problems, *proof.unchecked, *proof.good):
         print(clean(line))

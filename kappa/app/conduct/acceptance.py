@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
+from kappa.app.conduct.leftovers import NoReportError, settle, unsettled_in
 from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
-from kappa.app.conduct.session import Conductor, NoReportError, Progress, ReframeSession, recover
+from kappa.app.conduct.session import Conductor, Progress, ReframeSession
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
@@ -20,7 +21,7 @@ from kappa.core.sites.load import Site
 from reports.acceptance.campaign import FAMILIES, REPORT, SPACK_LOCK, UNRESOLVED, Attempt, Campaign, keep_spack_lock
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line
-from reports.verdict.case_verdict import judge_case
+from reports.verdict.excuse import judge_attempt
 from reports.verdict.state import State
 
 
@@ -38,7 +39,9 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
     attempts = campaign.attempts()
     # A session may have ended after the run that began it was killed.
     for attempt in attempts:
-        recover(attempt.folder / REPORT)
+        for report in unsettled_in(attempt.folder):
+            settled = settle(report, site, "its session was killed")
+            conductor.say(f"{attempt.series}: its session was killed: {settled.said or settled.report.value}")
         if attempt.session is not None and not (attempt.folder / SPACK_LOCK).exists():
             keep_spack_lock(attempt)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
@@ -118,7 +121,7 @@ def _result(attempt: Attempt) -> str:
 
 def _why(attempt: Attempt) -> str:
     """What failed, for the end of the line; empty when it passed."""
-    judged = judge_case(_measured(attempt))
+    judged = judge_attempt(_measured(attempt))
     return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
 
 

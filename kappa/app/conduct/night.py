@@ -20,8 +20,8 @@ from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready
 from kappa.app.conduct.quarantine import Quarantine, end_quarantines
 from kappa.app.conduct.retention import tidy
-from kappa.app.conduct.session import Conductor, OptionsKept, recover, reframe
-from kappa.app.conduct.validation import REPORT, Validation, using
+from kappa.app.conduct.session import Conductor, OptionsKept, reframe
+from kappa.app.conduct.validation import Validation, judge_leftovers, using
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import StoppedError, stopping
@@ -125,8 +125,6 @@ def conduct(
     :raises InputError: ReFrame is not installed, or the dashboard cannot be written.
     """
     reframe()
-    for part in (results / "nights").glob(f"**/{REPORT}.part"):
-        recover(part.with_suffix(""))
     started = time.time()
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     make_folder(folder)
@@ -152,6 +150,7 @@ def conduct(
             acts.give_back(Conductor(stop, [lock], log, PATIENCE_S), options.reframe)
         mode = Validation(site, options.mode, options.reframe, folder)
         with _part_of_night(log), using(results) as own:
+            judge_leftovers(site, results)
             site.require_sound()
             require_ready(site, results, options.mode, options.reframe)
             conductor = Conductor(stop, [lock, own], log, PATIENCE_S)

@@ -12,7 +12,6 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES_VARIABLE
 from kappa.core.ground.processes import user_name
 from kappa.core.ground.whole_files import make_folder
-from kappa.core.sites.site_file import CLUSTER_VARIABLE
 
 SCHEDULES = ("scrontab", "sbatch", "systemd")
 # Seconds before the walltime at which Slurm warns the night, which should have ended by itself before.
@@ -169,6 +168,8 @@ def submit_next(options: argparse.Namespace, command: list[str], log: pathlib.Pa
     now = datetime.datetime.now()
     call = sbatch(options, command, log, now)
     if options.dry_run:
+        from kappa.core.sites.site_file import CLUSTER_VARIABLE  # noqa: PLC0415 (--help does without)
+
         cluster = os.environ.get(CLUSTER_VARIABLE)
         print(shlex.join([*(["env", f"{CLUSTER_VARIABLE}={cluster}"] if cluster else []), *call]))
         return

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kappa.app.conduct.session import CHECKS, Conductor, NoReportError, Progress, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import CHECKS, Conductor, Progress, ReframeSession
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session

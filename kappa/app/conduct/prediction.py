@@ -4,9 +4,10 @@ import os
 import pathlib
 from collections.abc import Iterable, Sequence
 
-from kappa.app.conduct.session import Conductor, NoReportError, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import Conductor, ReframeSession
 from kappa.core.fabrics.description import fabric_yaml, find_fabric
-from kappa.core.fabrics.schema import Fabric
+from kappa.core.fabrics.schema import SimulatedFabric
 from kappa.core.ground.folders import SIMULATED_SITE, site_folder
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import load_session
@@ -85,7 +86,7 @@ of up to 1 KiB. The other rows follow from that, good for "what if", not evidenc
 
 
 def simulate(
-    fabrics: Iterable[Fabric], checks: Sequence[str], folder: pathlib.Path, conductor: Conductor
+    fabrics: Iterable[SimulatedFabric], checks: Sequence[str], folder: pathlib.Path, conductor: Conductor
 ) -> dict[str, list[Case]]:
     """Run checks on fabrics that exist in no file; all is kept in ``folder``.
 

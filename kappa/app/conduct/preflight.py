@@ -21,8 +21,8 @@ from kappa.app.conduct import own_cluster
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.conduct.session import OptionsKept
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import suggestion
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.errors import InputError, suggestion
+from kappa.core.ground.figures import duration
 from kappa.core.sites.description import Partition
 from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import SiteDescription
@@ -38,6 +38,11 @@ _LOOK = 'if [ -e "$1" ]; then echo "$SLURMD_NODENAME sees"; else echo "$SLURMD_N
 ANSWER_S = 10.0
 LEAST_FREE_MIB = 64
 AT_ONCE = 4
+#: Clocks further apart than this are no drift: munge refuses more than 300 s, and times of jobs are compared, s.
+MOST_CLOCK_OFFSET_S = 60
+# Asked with SLURM_TIME_FORMAT=%s, slurmctld tells its own time in seconds since 1970.
+_CLOCK = ("env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "config")
+_CLOCK_TOLD = re.compile(r"Configuration data as of ([0-9]{9,11})\s")
 _NO_PROGRAM = "no such program"
 # Options of sbatch that name another cluster.
 _CLUSTER = re.compile(r"-M|--clusters?(=|$)")
@@ -172,6 +177,7 @@ def _of_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -
         return [f"`access` of {', '.join(elsewhere)} {what}"]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         accounting = pool.submit(_accounting, commands, chosen)
+        clock = pool.submit(_clock, commands) if chosen else None
         said = dict(zip(chosen, pool.map(refused, chosen.items()), strict=True))
     reasons: dict[str, list[str]] = {}
     for name, words in said.items():
@@ -180,7 +186,32 @@ def _of_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -
             reasons.setdefault(f"{words}; {remedy}", []).append(name)
     dead = any(is_down(words) or _NO_PROGRAM in words for words in said.values())
     problems = [f"Slurm takes no job in {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    problems += filter(None, [clock.result() if clock else ""])
     return problems if dead or not accounting.result() else [*problems, without_accounting(accounting.result())]
+
+
+def _clock(commands: NodeCommands) -> str:
+    before_s = time.time()
+    try:
+        said = commands.run(_CLOCK, ANSWER_S)
+    except CommandError:
+        return ""  # Slurm does not answer, which sbatch tells, too
+    return apart(said, before_s, time.time())
+
+
+def apart(said: str, before_s: float, after_s: float) -> str:
+    """Why this machine's clock does not fit slurmctld's; empty if it does, or that is not known.
+
+    :param said: the answer to ``_CLOCK``, asked and given at these seconds since 1970 by this machine's clock.
+    """
+    told = _CLOCK_TOLD.match(said)
+    if not told:
+        return ""
+    behind_s, ahead_s = int(told[1]) - after_s, before_s - (int(told[1]) + 1)
+    if max(behind_s, ahead_s) <= MOST_CLOCK_OFFSET_S:
+        return ""
+    way = f"{duration(behind_s)} behind" if behind_s > 0 else f"{duration(ahead_s)} ahead of"
+    return f"the clock of this machine is {way} slurmctld's: mend its time service (`timedatectl`, `chronyc tracking`)"
 
 
 def _refusal(said: str) -> str:

@@ -10,18 +10,22 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
+from kappa.app.conduct.leftovers import Found, NoReportError, note_cut, part_of, settle
 from kappa.app.conduct.node_commands import NodeCommands
+from kappa.app.conduct.results_disk import RoomForReport
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import HOME_VARIABLE, SUITE, home
-from kappa.core.ground.processes import Stop, Tell, silent, wait
-from kappa.core.ground.whole_files import make_folder, sync_folder, write_atomically
+from kappa.core.ground.processes import Stop, StoppedError, Tell, end_with_parent, silent, wait
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.record.journal import VARIABLE, begin_journal, journal_of
 from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES
 from kappa.core.sites.load import Site
@@ -37,10 +41,6 @@ ANSWER_S = 30.0
 _ROW = re.compile(r"([0-9]{1,20})\|([0-9]{1,9})\|([0-9]{1,6})\|([0-9]{0,20})")
 # Of more digits is only the number that says that no energy was measured.
 _MOST_DIGITS = 18
-
-
-class NoReportError(InputError):
-    """ReFrame left no report, or none that is whole."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,14 +84,14 @@ class ReframeSession:
     def run(self, conductor: Conductor) -> None:
         """Have ReFrame run it. Its exit status says nothing of what did not run: the report has to be judged.
 
-        :raises NoReportError: there is no report that is whole; the message ends with ReFrame's last lines, or a part
-            is left as ``REPORT.part``.
+        :raises NoReportError: ReFrame left no report that is whole; the message says what is kept all the same, or
+            ends with ReFrame's last lines, or a part is left as ``REPORT.part``.
         :raises StoppedError: there was a reason to stop; ReFrame has cancelled its jobs, and a whole report is kept.
-        :raises InputError: ReFrame is not installed.
+        :raises InputError: ReFrame is not installed, or the disk has no room for its report.
         :raises OSError: the storage could not keep the report.
         """
         conductor.stop.check()
-        part = _part(self.report)
+        part, journal = part_of(self.report), journal_of(self.report)
         raw = raw_folder(self.report).resolve()
         settings = (self.site.folder / "settings.py").resolve()
         command = [
@@ -100,28 +100,49 @@ class ReframeSession:
         ]  # fmt: skip
         make_folder(self.folder)
         make_folder(raw)
+        stop = RoomForReport(conductor.stop, raw)
+        begin_journal(journal, self.site.name, conductor.locks)
         with self.printed.open("wb") as printed:
             child = subprocess.Popen(
                 [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=printed, stderr=printed,
-                cwd=self.folder, pass_fds=conductor.locks, env={**os.environ, HOME_VARIABLE: str(home())},
+                cwd=self.folder, pass_fds=conductor.locks,
+                env={**os.environ, HOME_VARIABLE: str(home()), VARIABLE: str(journal.resolve())},
+                preexec_fn=end_with_parent,  # noqa: PLW1509 (no thread runs here)
                 # So that Ctrl-C reaches this process alone, which passes it on once.
                 start_new_session=True,
             )  # fmt: skip
+        stopped = ""
         try:
-            wait(child, conductor.stop, conductor.patience_s, self.tell)
+            wait(child, stop, conductor.patience_s, self.tell)
+        except StoppedError as err:
+            stopped = str(err)
         finally:
-            if part.exists():
-                _keep(part, self.report)
-        if not self.report.exists():
-            raise NoReportError(f"ReFrame wrote no report: {last_words(self.printed)}")
+            stop.give_back()
+        try:
+            self._settle(stop, child.returncode)
+        except NoReportError as err:
+            if stopped:
+                # Told once, with what is kept all the same.
+                raise StoppedError(str(err) if str(err).startswith(stopped) else stopped) from None
+            raise
+        if stopped:
+            raise StoppedError(stopped)
         add_accounting(self.report, self.site)
 
-
-def recover(report: pathlib.Path) -> None:
-    """Keep what a session left whose conductor was killed, if it is whole; nothing may run in its folder any more."""
-    with contextlib.suppress(NoReportError):
-        if _part(report).exists():
-            _keep(_part(report), report)
+    def _settle(self, stop: RoomForReport, status: int | None) -> None:
+        """Keep the report, or what there is in its place; no job of the session is left. Errors as of ``run``."""
+        why = f"ReFrame was ended by {signal.Signals(-status).name}" if status and status < 0 else "ReFrame ended early"
+        settled = settle(self.report, self.site, stop.why or why)
+        if stop.full_since is not None and settled.report is not Found.NOTHING:
+            note_cut(self.report, stop.why, stop.full_since)
+        if settled.report is Found.CASES:
+            raise NoReportError(f"{stop.why or why}, without a report: {settled.said}")
+        if settled.report is Found.NOTHING:
+            part = part_of(self.report)
+            if part.exists():
+                left = f"is the disk full? It is left in {clean(str(part))}"
+                raise NoReportError(f"ReFrame's report is not complete, {left}")
+            raise NoReportError(f"ReFrame wrote no report: {last_words(self.printed)}")
 
 
 def reframe() -> pathlib.Path:
@@ -145,22 +166,6 @@ def last_words(printed: pathlib.Path) -> str:
         lines = [line for line in clean(file.read().decode("utf-8", "replace")).splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
     return one_line("; ".join(errors[-3:] or lines[-3:]), 400) or "it printed nothing"
-
-
-def _part(report: pathlib.Path) -> pathlib.Path:
-    return report.with_name(f"{report.name}.part")
-
-
-def _keep(part: pathlib.Path, report: pathlib.Path) -> None:
-    try:
-        with part.open("rb") as file:
-            json.load(file)
-            os.fsync(file.fileno())
-    except ValueError:
-        where = clean(str(part))
-        raise NoReportError(f"ReFrame's report is not complete, is the disk full? It is left in {where}") from None
-    part.replace(report)
-    sync_folder(report.parent)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,20 +1,26 @@
 """One validation: the mode of a site, then again what was out of bounds, then the verdict."""
 
 import contextlib
+import functools
 import pathlib
 import re
+import socket
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.app.conduct.session import Conductor, NoReportError, OptionsKept, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError, dead, settle_all, unsettled, unsettled_in, usable_database
+from kappa.app.conduct.session import Conductor, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder, site_folder, site_with_results
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
-from kappa.core.sites.load import Site
+from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report, latest_attempts
@@ -47,7 +53,12 @@ class Validation:
         first = ["-r", f"--mode={self.mode}", *self.options]
         session = ReframeSession(self.site, self.report, first, tell=self.tell)
         conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
-        session.run(conductor)
+        _ = self.site.judging_files  # Read now: somebody may edit them meanwhile.
+        try:
+            session.run(conductor)
+        finally:
+            if self.report.exists():
+                keep_judging_files(self.site, self.folder)
         make_folder(self.folder / CONFIRMATIONS)
         of_mode = MODES[self.mode].reframe_options if self.mode in MODES else ()
         kept = OptionsKept.of([*of_mode, *self.options])
@@ -90,6 +101,24 @@ def _selecting(site: str, again: Repetition) -> list[str]:
     return [*names, f"--system={site}:{again.partition}", "-p", f"^{pattern}$"]
 
 
+def judge_leftovers(site: Site, results: pathlib.Path) -> None:
+    """End what dead sessions of the site have left, say what, and judge what is new of runs.
+
+    Nothing else may use the results meanwhile (``using``).
+
+    :raises InputError: a report cannot be written.
+    """
+    say = functools.partial(print, flush=True)
+    usable_database(results, say)
+    for report in settle_all(site, unsettled(results), say):
+        # What confirms a run is judged with it, and a night by its own command.
+        if report.name == REPORT and report.parent.parent.name == "runs":
+            try:
+                Validation(site, load_session(report).mode or "", (), report.parent).judge()
+            except InputError as err:
+                say(f"it cannot be judged: {err}")
+
+
 @contextlib.contextmanager
 def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) -> Iterator[int]:
     """Hold a site's results against other runs; yields the lock's descriptor.
@@ -101,7 +130,12 @@ def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) ->
     with contextlib.ExitStack() as stack:
         try:
             make_folder(results / "runs")
-            lock = stack.enter_context(locked(results / "lock", waiting=waiting))
+            try:
+                lock = stack.enter_context(locked(results / "lock", waiting=waiting))
+            except LockedError as err:
+                if not _has_ended(err.holder):
+                    raise
+                lock = stack.enter_context(locked(results / "lock", waiting=_Patience(err)))
         except LockedError as err:
             raise InputError(
                 f"another run uses {clean(str(results))} ({err.holder}): wait for it, or set KAPPA_RESULTS to another"
@@ -110,3 +144,45 @@ def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) ->
         except InputError as err:
             raise InputError(f"{err}; KAPPA_RESULTS names another folder") from err
         yield lock
+
+
+def _has_ended(holder: str) -> bool:
+    """Whether the process of this machine that took the lock is no more: then ReFrame is ending, which has it, too."""
+    found = re.fullmatch(r"process (\d+) on (\S+)", holder)
+    return found is not None and found[2] == socket.gethostname() and not pathlib.Path("/proc", found[1]).exists()
+
+
+class _Patience:
+    """Waits for so long as ReFrame has to cancel its jobs.
+
+    :raises LockedError: that is over.
+    """
+
+    def __init__(self, err: LockedError) -> None:
+        self._err, self._until_s = err, time.monotonic() + Conductor.patience_s
+
+    def __call__(self) -> None:
+        if time.monotonic() > self._until_s:
+            raise self._err
+
+
+def settle_given(run: str) -> None:
+    """As ``judge_leftovers``, of what a command is to read, and without its verdict.
+
+    Nothing is done while it is being measured.
+
+    :param run: a report or its folder, or a site, of whose runs all are settled.
+    :raises InputError: a report cannot be written, or the site of a killed run is gone.
+    """
+    path = pathlib.Path(run).absolute()
+    if path.exists() and not (path / "settings.py").is_file():
+        left = unsettled_in(path if path.is_dir() else path.parent)
+    else:
+        try:
+            left = unsettled(results_folder(site_with_results(run)))
+        except InputError:
+            return  # `find_run` says what is wrong with it
+    if left:
+        with dead(left[0]) as name:
+            if name:
+                settle_all(Site(site_folder(name)), left, functools.partial(print, file=sys.stderr, flush=True))

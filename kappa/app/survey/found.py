@@ -29,7 +29,6 @@ from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
 
 _INFINIBAND = "InfiniBand"
-_ANYBODY = Caller()
 
 
 class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -244,7 +243,7 @@ def _gpus(node: Probe) -> Gpus | None:
 
 
 def found_part(
-    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: NodeKind | str, caller: Caller = _ANYBODY
+    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: NodeKind | str, caller: Caller
 ) -> FoundPart:
     """``seen``: what its nodes told, or why they told nothing."""
     first = part.nodes[0]

@@ -16,7 +16,6 @@ from kappa.core.ground.node_lists import folded
 MOST_KINDS = 24
 #: Less is the same memory, as a share.
 MEMORY_STEP = 0.03
-_ANYBODY = Caller()
 # Characters of a list of nodes in an option of every job.
 _MOST_NAMED = 1000
 # Of a feature that may be in a partition's name.
@@ -119,7 +118,7 @@ def parts(
     groups: Sequence[tuple[SlurmNode, ...]],
     nodes: Sequence[SlurmNode],
     partitions: Sequence[SlurmPartition],
-    caller: Caller = _ANYBODY,
+    caller: Caller,
 ) -> tuple[list[Part], list[SlurmNode]]:
     """Each kind in as few partitions of Slurm as hold it, and the nodes that no partition open to the caller holds."""
     usable = [one for one in partitions if one.open_to_users and not one.bars(caller)]

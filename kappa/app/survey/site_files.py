@@ -123,7 +123,7 @@ def _text(lines: Iterator[SiteLine]) -> str:
 def _site(name: str, survey: Survey) -> Iterator[SiteLine]:
     yield SiteLine(
         0,
-        f"# Written by `kappa site new {name}`: each value with where it comes from; docs/site.md says what it means.",
+        f"# Written by `kappa site new {name}`: each value with its source; see docs/site-reference.md.",
     )
     yield SiteLine(0, f"descr: {flow(f'cluster {survey.cluster}, Slurm {survey.slurm}')}", CONFIG)
     yield SiteLine(0, f"{KEY}: {CURRENT}")

@@ -18,6 +18,7 @@ _EVERYWHERE = (
     "every node is in service, equal to the others, NTP keeps clocks within milliseconds, and a full file system stops "
     "jobs"
 )
+_PROLOGS = "prologs and epilogs that users do not notice take less than half a minute, and equally long on equal nodes"
 _SAME = "the solution does not depend on the number of ranks"
 _PEAK = (
     "double-precision operations a cycle x the clock that holds for them x cores, by the maker; half of it, as wide "
@@ -65,6 +66,10 @@ def references(name: str, survey: Survey) -> list[Reference]:
         Reference("PartitionHealth", *each, "clock_offset_max", 0, None, 5000, _EVERYWHERE),
         Reference("PartitionHealth", *each, "memory_spread", 0, None, 0.01, _EVERYWHERE),
         Reference("PartitionHealth", *each, "free_space_min", 0.02, 0, None, _EVERYWHERE),
+        Reference("JobTurnaround", *each, "start_max", 0, None, 30, _PROLOGS),
+        Reference("JobTurnaround", *each, "start_excess", 0, None, 5, _PROLOGS),
+        Reference("JobTurnaround", *each, "completing_max", 0, None, 30, _PROLOGS),
+        Reference("JobTurnaround", *each, "completing_excess", 0, None, 5, _PROLOGS),
     ]
     for scale in catalogue()["EmtCorrectness"].values_of("scale"):
         found.append(Reference("EmtCorrectness", ("scale",), (scale,), "distinct_checksums", 1, 0, 0, _SAME))
@@ -93,7 +98,7 @@ def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) ->
     if survey.login.shares_machine:
         return
     if part.count > 2:
-        for metric in ("triad", "multiply_add", "core_triad", "core_multiply_add"):
+        for metric in ("triad", "multiply_add", "core_triad", "core_multiply_add", "steady"):
             yield Reference("NodeSweep", *on_nodes, f"{metric}_uniformity", 1, -0.25, None, _EQUAL)
         yield Reference("NodeLinks", *on_nodes, "uniformity", 1, -0.25, None, _EQUAL)
     if told.peak_gflops_per_core and not told.hypervisor:

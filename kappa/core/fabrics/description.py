@@ -14,16 +14,16 @@ from kappa.core.fabrics.schema import (
     SHAPES,
     Count,
     Counts,
-    Fabric,
     FatTree,
     Mesh,
     Number,
+    SimulatedFabric,
     SoftwareBySize,
     Topology,
     Torus,
 )
-from kappa.core.ground.documents import Path, YamlFile, require_sound, suggestion
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.documents import Path, YamlFile, require_sound
+from kappa.core.ground.errors import InputError, suggestion
 
 SUFFIX = ".yaml"
 # As many routes as a platform may spell out: each pair of endpoints has one.
@@ -35,7 +35,7 @@ def fabric_names(folder: pathlib.Path) -> list[str]:
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
 
 
-def find_fabric(folder: pathlib.Path, name: str) -> Fabric:
+def find_fabric(folder: pathlib.Path, name: str) -> SimulatedFabric:
     """The fabric ``name`` of ``folder``.
 
     :raises InputError: there is none, or its file is broken.
@@ -46,12 +46,12 @@ def find_fabric(folder: pathlib.Path, name: str) -> Fabric:
     return load_fabric(folder / f"{name}{SUFFIX}")
 
 
-def load_fabric(path: pathlib.Path) -> Fabric:
+def load_fabric(path: pathlib.Path) -> SimulatedFabric:
     """:raises InputError: names the file, the line and the key of each thing that is wrong."""
     file = YamlFile(path)
     _require_shape(file)
     require_sound([file])
-    fabric: Fabric = file.decode(Fabric)
+    fabric: SimulatedFabric = file.decode(SimulatedFabric)
     require_sound([file])
     if fabric.name != path.stem:
         file.refuse(("name",), f"expected {path.stem!r}, as the file is called, found {fabric.name!r}")
@@ -93,7 +93,7 @@ def _require_shape(file: YamlFile) -> None:
         file.require_known(("topology", "shape"), topology["shape"], SHAPES, "shape")
 
 
-def _require_numbers(file: YamlFile, fabric: Fabric) -> None:
+def _require_numbers(file: YamlFile, fabric: SimulatedFabric) -> None:
     for path, number in numbers(fabric):
         if str(path[-1]).endswith("_gb_s") and not number.value:
             file.refuse((*path, "value"), "expected more than 0")
@@ -111,7 +111,7 @@ def _require_sizes(file: YamlFile, by_size: SoftwareBySize) -> None:
         file.refuse((*where, "bytes"), "expected sizes that rise")
 
 
-def _require_kind(file: YamlFile, fabric: Fabric) -> None:
+def _require_kind(file: YamlFile, fabric: SimulatedFabric) -> None:
     fitted = [".".join(map(str, path)) for path, number in numbers(fabric) if number.origin == "fitted"]
     if fitted and fabric.kind != "calibrated":
         file.refuse(("kind",), f"expected calibrated: {fitted[0]} is fitted; found {fabric.kind}")
@@ -149,7 +149,7 @@ def _require_topology(file: YamlFile, topology: Topology) -> None:
         file.refuse((*where, key), f"expected 2 to {MOST_NODES} nodes in all, found {count}")
 
 
-def _require_losses(file: YamlFile, fabric: Fabric) -> None:
+def _require_losses(file: YamlFile, fabric: SimulatedFabric) -> None:
     degraded = fabric.variants.degraded
     if not degraded:
         return
@@ -167,7 +167,7 @@ def _require_losses(file: YamlFile, fabric: Fabric) -> None:
             file.refuse(where, f"expected a loss that routes can go around; this one cuts {cut_off} off")
 
 
-def fabric_yaml(fabric: Fabric, heading: str) -> str:
+def fabric_yaml(fabric: SimulatedFabric, heading: str) -> str:
     """What ``load_fabric`` reads as the same fabric; ``heading`` is its comment."""
     document = _stated(msgspec.to_builtins(fabric))
     body = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, pairwise, product
 from typing import Literal, NamedTuple
 
-from kappa.core.fabrics.schema import AllToAll, Fabric, FabricLink, FatTree, Mesh, NodeMemory, Torus
+from kappa.core.fabrics.schema import AllToAll, FabricLink, FatTree, Mesh, NodeMemory, SimulatedFabric, Torus
 from kappa.core.ground.errors import InputError
 
 
@@ -327,12 +327,12 @@ Variant = Literal["sound", "degraded", "shared"]
 VARIANTS: tuple[Variant, ...] = ("sound", "degraded", "shared")
 
 
-def variants(fabric: Fabric) -> list[Variant]:
+def variants(fabric: SimulatedFabric) -> list[Variant]:
     """Those that the fabric has."""
     return [each for each in VARIANTS if each == "sound" or getattr(fabric.variants, each)]
 
 
-def network_of(fabric: Fabric, variant: Variant = "sound") -> Network:
+def network_of(fabric: SimulatedFabric, variant: Variant = "sound") -> Network:
     """:raises InputError: the fabric has no such variant."""
     if variant not in variants(fabric):
         raise InputError(f"fabric {fabric.name} has no variant {variant!r}, only {', '.join(variants(fabric))}")
@@ -341,7 +341,7 @@ def network_of(fabric: Fabric, variant: Variant = "sound") -> Network:
     return network_without(fabric, lost)
 
 
-def network_without(fabric: Fabric, lost: Collection[str]) -> Network:
+def network_without(fabric: SimulatedFabric, lost: Collection[str]) -> Network:
     match fabric.topology:
         case FatTree() as tree:
             return FatTreeNetwork(tree, fabric.link, lost)

@@ -187,7 +187,7 @@ class Variants(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shared: Shared | None = None
 
 
-class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SimulatedFabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """``kind``: calibrated if, and only if, a number is fitted."""
 
     name: str
@@ -206,13 +206,13 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """The largest factor on what was held out; ``None`` where nothing was."""
         return max(each.largest_factor for each in self.calibration.held_out) if self.calibration else None
 
-    def with_node_latency(self, microseconds: float) -> "Fabric":
+    def with_node_latency(self, microseconds: float) -> "SimulatedFabric":
         """The same with another node latency, as when it is swept."""
         # As before, so that the fabric stays of its kind.
         latency = Number(value=microseconds, origin=self.software.node_latency_us.origin, source="swept")
         return structs.replace(self, software=structs.replace(self.software, node_latency_us=latency))
 
-    def called(self, name: str) -> "Fabric":
+    def called(self, name: str) -> "SimulatedFabric":
         return structs.replace(self, name=name)
 
     @property

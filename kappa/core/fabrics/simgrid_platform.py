@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from kappa.core.fabrics.network import Cable, Network, Variant, network_of
-from kappa.core.fabrics.schema import Fabric, Shared
+from kappa.core.fabrics.schema import Shared, SimulatedFabric
 from kappa.core.ground.errors import InputError
 
 _HEAD = """\
@@ -26,7 +26,7 @@ class Aggregator(NamedTuple):
     children: list[int]
 
 
-def host_slots(fabric: Fabric, nodes: int, ranks_per_node: int) -> list[str]:
+def host_slots(fabric: SimulatedFabric, nodes: int, ranks_per_node: int) -> list[str]:
     """A host for each rank, node by node.
 
     :raises InputError: the fabric holds fewer.
@@ -42,7 +42,7 @@ def host_slots(fabric: Fabric, nodes: int, ranks_per_node: int) -> list[str]:
 
 
 def aggregators(
-    fabric: Fabric, nodes: int, variant: Variant = "sound", ranks_per_node: int = 1
+    fabric: SimulatedFabric, nodes: int, variant: Variant = "sound", ranks_per_node: int = 1
 ) -> list[Aggregator]:
     """The tree of switches that reduces over the first ``nodes`` nodes, children before parents; the last is the root.
 
@@ -93,7 +93,7 @@ def _numbered(root: str, ways: list[list[str]], leaves: dict[str, str], ranks: i
     return found
 
 
-def platform_xml(fabric: Fabric, variant: Variant = "sound", nodes: int | None = None) -> str:
+def platform_xml(fabric: SimulatedFabric, variant: Variant = "sound", nodes: int | None = None) -> str:
     """The whole fabric, or with ``nodes`` the routes between the first so many alone: fewer are sooner read.
 
     :raises InputError: the fabric has no such variant, or fewer nodes.
@@ -118,7 +118,7 @@ def platform_xml(fabric: Fabric, variant: Variant = "sound", nodes: int | None =
     return _HEAD + "\n".join(lines) + "\n"
 
 
-def settings(fabric: Fabric) -> dict[str, str]:
+def settings(fabric: SimulatedFabric) -> dict[str, str]:
     """SimGrid's settings: nothing in them depends on the machine that simulates."""
     software = fabric.software
     by_size = software.by_size
@@ -156,7 +156,7 @@ def _pieces(sizes: list[int], values_us: list[float]) -> str:
     return ";".join(f"{size}:{_seconds(base)}:{_seconds(slope)}" for size, base, slope in pieces)
 
 
-def _hosts(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str]:
+def _hosts(fabric: SimulatedFabric, network: Network, nodes: int | None) -> Iterator[str]:
     for node in network.nodes[:nodes]:
         yield f'<host id="{node}" speed="1Gf"/>'
     if fabric.in_network:
@@ -170,7 +170,7 @@ def _living(network: Network) -> list[str]:
     return [switch for switch in network.switches if switch in ends]
 
 
-def _links(fabric: Fabric, network: Network, shared: Shared | None) -> Iterator[str]:
+def _links(fabric: SimulatedFabric, network: Network, shared: Shared | None) -> Iterator[str]:
     for name, cable in network.cables.items():
         left = _left(cable, shared)
         # The half of what a message meets in its own node; the other half is at the other end.
@@ -198,7 +198,7 @@ def _left(cable: Cable, shared: Shared | None) -> Cable:
     return cable._replace(bandwidth_gb_s=cable.bandwidth_gb_s * (1 - share), latency_us=cable.latency_us + wait_us)
 
 
-def _routes(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str]:
+def _routes(fabric: SimulatedFabric, network: Network, nodes: int | None) -> Iterator[str]:
     ends = network.nodes[:nodes] + (_living(network) if fabric.in_network else [])
     dma = fabric.node.dma_gb_s
     for node in network.nodes[:nodes]:

@@ -5,7 +5,6 @@ Both are bounded in size and in depth and hold each key once; no string has cont
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import json
 import pathlib
@@ -20,7 +19,7 @@ import msgspec.inspect
 import yaml
 
 from kappa.core.ground.clean_text import clean, clean_object, one_line
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.whole_files import read_text
 
 T = TypeVar("T")
@@ -46,15 +45,6 @@ class MisfitError(InputError):
     def __init__(self, path: Path, words: str) -> None:
         super().__init__(f"{_dotted(path)}: {words}")
         self.path = path
-
-
-def suggestion(name: str, legal: Iterable[str]) -> str:
-    """Words for the end of an error message: the legal name nearest to ``name``, or all where they are few and far."""
-    known = sorted({str(one) for one in legal})
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"expected one of {', '.join(known)}" if 0 < len(known) <= 12 else "no name is like it"
 
 
 def load_json(path: pathlib.Path, kind: type[T]) -> T:

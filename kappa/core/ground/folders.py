@@ -9,7 +9,7 @@ import re
 import tomllib
 
 from kappa.core.ground.clean_text import clean, one_line
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.errors import InputError, suggestion
 
 #: Holds the packages, the sources that checks build, the Spack environments and the suite's own sites.
 SUITE = pathlib.Path(__file__).resolve().parents[3]
@@ -136,16 +136,47 @@ def plain_name(text: str) -> str:
 
 
 def site_folder(site: str) -> pathlib.Path:
-    """:raises InputError: there is no such site, or there are two; names where was looked, and the sites there are."""
-    folder = only_site(plain_name(site))
-    if folder is None or not (folder / "settings.py").is_file():
-        where = ", ".join(clean(str(place)) for place in folders_of_sites())
-        known = ", ".join(sorted(known_sites()))
-        raise InputError(
-            f"there is no {site}/settings.py in {where}; the sites are {known or 'none'}"
-            f" (sites of your own: kappa --sites FOLDER, or {SITES_VARIABLE})"
-        )
+    """Return the folder of a site, given by its name or by a path to that folder.
+
+    :raises InputError: there is no such site, or there are two; names the nearest one, or all, and where was looked.
+    """
+    folder = only_site(site) if _PLAIN.fullmatch(site) else pathlib.Path(site)
+    if not site or folder is None or not folder.is_dir():
+        raise unknown_site(site)
+    if not (folder / "settings.py").is_file():
+        raise InputError(f"{clean(str(folder))} is no site: there is no settings.py in it")
     return folder
+
+
+def unknown_site(site: str) -> InputError:
+    """Return the error that there is no site of this name or path."""
+    where = ", ".join(clean(str(place)) for place in folders_of_sites())
+    near = suggestion(pathlib.PurePath(site).name, known_sites())
+    return InputError(
+        f"there is no site {one_line(site, 200)!r}: {near} (sites are in {where}; `kappa site list` shows them;"
+        f" kappa --sites FOLDER, or {SITES_VARIABLE}, names a folder of your own)"
+    )
+
+
+def site_name(site: str) -> str:
+    """Return the name of a site, given by its name or by a path to its folder; commands and ReFrame find it by name.
+
+    :raises InputError: as `site_folder`, or the path leads to a folder that is not found by its name.
+    """
+    folder = site_folder(site).resolve()
+    found = only_site(plain_name(folder.name))
+    if found is None or found.resolve() != folder:
+        parent = clean(str(folder.parent))
+        raise InputError(f"{clean(str(folder))} is in no folder of sites: say kappa --sites {parent} … {folder.name}")
+    return folder.name
+
+
+def site_with_results(site: str) -> str:
+    """Return the name of a site as `site_name`; the site's folder may be gone where its results are left.
+
+    :raises InputError: there is neither.
+    """
+    return site if _PLAIN.fullmatch(site) and (home() / "results" / site).is_dir() else site_name(site)
 
 
 def only_site(name: str) -> pathlib.Path | None:

@@ -1,6 +1,7 @@
 """Programs that are started, told to end, and ended; who runs this one, and how busy the machine is."""
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import pwd
@@ -13,6 +14,7 @@ from typing import Any
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _POLL_S = 0.05
+_PR_SET_PDEATHSIG = 1
 # Longest time without a progress line, in seconds.
 TELL_EVERY_S = 5.0
 # Is given the seconds that something has taken so far.
@@ -123,6 +125,11 @@ def end(process: "subprocess.Popen[Any]", patience_s: float) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def end_with_parent() -> None:
+    """Be told to end (SIGTERM) when the process that started this one ends, however that is (prctl(2)); for Popen."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def user_name() -> str:

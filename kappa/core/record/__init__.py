@@ -1,4 +1,4 @@
 """What a check leaves behind and a report reads: one set of structures, and how a report file becomes them.
 
-Checks, reports and ``kappa.app`` import it.
+Checks, reports, ``kappa.tools`` and ``kappa.app`` may import it.
 """

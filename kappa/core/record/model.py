@@ -122,6 +122,8 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     """All that is read of what ReFrame writes of a case."""
 
     display_name: str = ""
+    descr: str = ""
+    """What it is for, in a sentence."""
     recorded_hash: str = field(name="hashcode", default="")
     local: bool = False
     fail_phase: str | None = None
@@ -143,6 +145,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     declared_metrics: tuple[str, ...] = ()
     relative: tuple[str, ...] = ()
     """Metrics that compare each node with the median of its equals in the same case."""
+    steady: tuple[str, ...] = ()
+    """Metrics that the load of other programs does not change."""
     reference_sources: dict[str, ReferenceSource] = {}
     unmeasured: dict[str, str] = {}
     """Metrics without a value, because the site does not state what they follow from -> what that is."""
@@ -159,6 +163,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     robbed: str = ""
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
+    lost_to: str = ""
+    """Why what it says of itself counts for nothing, as a full disk; empty when it counts."""
     validity: str = ""
     notes: tuple[str, ...] = ()
     energy_j: float | None = None
@@ -203,6 +209,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     nodes: str = ""
     budget: str = ""
     left_out: str = ""
+    cut: str = ""
+    """Why it did not come to its end, as far as who started it knows; empty when it did."""
 
 
 class Run(Struct, frozen=True):
@@ -261,6 +269,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
         return tuple(Metric.of(name, figure) for name, figure in figures_of(self.perfvalues).items())
 
     @property
+    def took_s(self) -> float | None:
+        """How long its job ran, by Slurm's accounting; without that, ReFrame's time, which holds the wait for nodes."""
+        return self.run_time_s if self.job_s is None else self.job_s
+
+    @property
     def error_type(self) -> str:
         return str(self.fail_info.exc_type) if self.fail_info else ""
 
@@ -291,6 +304,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     def hashcode(self) -> str:
         """What ReFrame selects the case by, without what its options added; empty when they cannot be left out."""
         return hash_without_added(self.display_name) if self.added else self.recorded_hash
+
+    @property
+    def prepares(self) -> bool:
+        """Whether it is a fixture, which builds or installs what checks run: ReFrame names its scope after ``~``."""
+        return " ~" in self.name
 
     @property
     def variant(self) -> str:

@@ -89,7 +89,7 @@ def _check_simulated(file: YamlFile, here: Path, partition: Partition) -> None:
     for number, mode in enumerate(partition.modes):
         file.require_known((*here, "modes", number), mode, MODES, "mode")
     if (partition.launcher == "smpirun") != (partition.fabric is not None):
-        file.refuse((*here, "launcher"), "smpirun needs `fabric`, and `fabric` needs it: see `fabrics` in docs/site.md")
+        file.refuse((*here, "launcher"), "smpirun needs `fabric`, and `fabric` needs it: see docs/simulated.md")
 
 
 def _require_feature(file: YamlFile, at: Path, feature: str, partition: Partition) -> None:

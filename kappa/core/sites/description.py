@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 
 from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.vocabulary.extras import Count, EnvironmentExtras, PartitionExtras, Positive
+from kappa.core.vocabulary.keys import said
 from kappa.core.vocabulary.rules import Keep, QuarantineRule
 
 KEY = "format"
@@ -91,12 +92,13 @@ def _places(value: Any, pattern: tuple[str, ...], path: Path) -> Iterator[tuple[
 
 
 class Cores(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Of a node: physical ones of equal sockets and NUMA domains, numbered one after the other."""
+    """Physical cores of a node with equal sockets and NUMA domains, numbered one after the other."""
 
-    per_node: Count
-    sockets: Count = 1
-    numa_domains: Count | None = None
-    """In the whole node; without it no rank can be placed in one."""
+    per_node: Annotated[Count, said("physical cores of a node")]
+    sockets: Annotated[Count, said("sockets of a node")] = 1
+    numa_domains: Annotated[Count | None, said("NUMA domains of a node; without it no check places a rank in one")] = (
+        None
+    )
 
 
 class Topology(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -123,38 +125,65 @@ class Processor(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, o
 
 
 class SchedulerOptions(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
-    """ReFrame's for Slurm."""
+    """ReFrame's options for Slurm."""
 
-    job_submit_timeout: Positive | None = None
-    slurm_pending_job_reason_poll_freq: Count | None = None
-    slurm_job_cancel_reasons: list[str] = []
+    job_submit_timeout: Annotated[
+        Positive | None, said("time limit of a job's submission", unit="s", default="`60`")
+    ] = None
+    slurm_pending_job_reason_poll_freq: Annotated[
+        Count | None, said("ReFrame's option of this name: how often it asks why a job is pending", default="`10`")
+    ] = None
+    slurm_job_cancel_reasons: Annotated[
+        list[str],
+        said(
+            "beginnings of further reasons for which a pending job is cancelled, besides [those that never "
+            "end](slurm.md)"
+        ),
+    ] = []
 
 
 class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    descr: str = ""
-    features: list[str]
-    environments: Annotated[list[str], Meta(min_length=1)]
-    """Of this file, or those of the suite that Spack builds."""
-    scheduler: Literal["slurm", "squeue", "local"] = "slurm"
-    """``squeue`` for a Slurm whose accounting is off or denied; ``local`` for jobs that run where ReFrame does, as
-    simulations."""
-    launcher: Launcher = "srun"
-    access: list[str] = []
-    """Options of every job besides ``--partition``."""
-    max_jobs: Count = 8
-    modes: list[str] = []
-    """The only ones in which `kappa validate` has the partition; all of them without it."""
-    predicted_by: str | None = None
-    """The fabric of the simulated site that stands for it: reports show what is predicted beside what is measured."""
-    cores: Cores | None = None
-    processor: Processor | None = None
-    gpu_options: list[str] = []
-    """By which a job asks for GPUs, with ``{num_gpus_per_node}`` where their number stands."""
-    gpu_arch: str | None = None
-    """For instance ``sm_70``."""
-    container: Runtime | None = None
-    prepare_cmds: list[str] = []
-    sched_options: SchedulerOptions = SchedulerOptions()
+    """Equal nodes of the site; the extras are keys of it, too."""
+
+    descr: Annotated[str, said("one line about the partition")] = ""
+    features: Annotated[list[str], said("what the partition has: see [partition features](#partition-features)")]
+    environments: Annotated[
+        Annotated[list[str], Meta(min_length=1)],
+        said("environments of this file, and those of the suite that [Spack builds](spack.md)"),
+    ]
+    scheduler: Annotated[
+        Literal["slurm", "squeue", "local"],
+        said("`squeue` if Slurm's [accounting is off or denied](slurm.md); `local` runs jobs where ReFrame runs"),
+    ] = "slurm"
+    launcher: Annotated[
+        Launcher, said("the program that starts MPI ranks; `smpirun` for simulated partitions only")
+    ] = "srun"
+    access: Annotated[list[str], said("options of every job, as `[--account=hpc]`; Kappa adds `--partition`")] = []
+    max_jobs: Annotated[Count, said("jobs in the queue at the same time")] = 8
+    modes: Annotated[
+        list[str], said("the only modes in which `kappa validate` uses the partition", default="all modes")
+    ] = []
+    predicted_by: Annotated[
+        str | None,
+        said("the [fabric](simulated.md) that models the partition: reports show predicted beside measured values"),
+    ] = None
+    cores: Annotated[
+        Cores | None, said("cores of a node, for nodes with equal sockets and cores numbered one after the other")
+    ] = None
+    processor: Annotated[
+        Processor | None,
+        said("instead of `cores`: what `reframe --detect-host-topology=FILE` writes on a compute node"),
+    ] = None
+    gpu_options: Annotated[
+        list[str], said('how a job asks for GPUs, as `["--gpus-per-node={num_gpus_per_node}"]`')
+    ] = []
+    gpu_arch: Annotated[str | None, said("the GPU architecture, as `sm_70`")] = None
+    container: Annotated[Runtime | None, said("the container runtime: see [containers](#containers)")] = None
+    prepare_cmds: Annotated[
+        list[str],
+        said("commands at the start of every job; they run again with each re-measurement and must allow that"),
+    ] = []
+    sched_options: Annotated[SchedulerOptions, said("ReFrame's options for Slurm")] = SchedulerOptions()
 
     @property
     def cores_of_node(self) -> int | None:
@@ -165,61 +194,77 @@ class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class Environment(EnvironmentExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    features: list[str]
-    path: list[str] = []
-    """Folders that go first on PATH; relative to the repository."""
-    env_vars: Variables = {}
-    modules: list[str] = []
-    prepare_cmds: list[str] = []
+    """Programs that checks run; the extras are keys of it, too."""
+
+    features: Annotated[
+        list[str], said("what the environment provides: see [environment features](#environment-features)")
+    ]
+    path: Annotated[list[str], said("folders that go first on PATH; relative to the repository")] = []
+    env_vars: Annotated[Variables, said("environment variables")] = {}
+    modules: Annotated[list[str], said("modules to load")] = []
+    prepare_cmds: Annotated[list[str], said("commands before the program runs")] = []
 
 
 class SpackSettings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What is said of every environment that Spack builds."""
+    """Settings of every environment that Spack builds."""
 
-    installed_only: bool = False
-    """Only what is installed is offered; else the first run installs what is missing."""
-    features: list[str] = []
-    """Programs that they find among the nodes' own packages."""
-    env_vars: Variables = {}
+    installed_only: Annotated[
+        bool, said("offer only what is installed; otherwise the first run installs what is missing")
+    ] = False
+    features: Annotated[list[str], said("further features of these environments, from the nodes' own packages")] = []
+    env_vars: Annotated[Variables, said("environment variables of these environments")] = {}
 
 
 class Fabrics(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Each YAML file of ``folder`` is a partition, NAME, and with what it says of them NAME-degraded and NAME-shared.
+    """Each YAML file of ``folder`` is a partition NAME, and its variants are NAME-degraded and NAME-shared."""
 
-    The others are keys of these partitions, by variant.
-    """
-
-    folder: str
-    sound: dict[str, Any] = {}
-    degraded: dict[str, Any] = {}
-    shared: dict[str, Any] = {}
+    folder: Annotated[str, said("folder with one YAML file for each fabric; each becomes a partition")]
+    sound: Annotated[dict[str, Any], said("keys of the partitions of sound fabrics")] = {}
+    degraded: Annotated[dict[str, Any], said("keys of the partitions of degraded fabrics")] = {}
+    shared: Annotated[dict[str, Any], said("keys of the partitions of shared fabrics")] = {}
 
 
 class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """``site.yaml``; the site's name is that of its folder."""
 
-    descr: str
-    format: Count = OLDEST
-    """Of this file, as `kappa.core.sites.description` counts them."""
-    facts: str | None = None
-    path: list[str] = []
-    """Folders that go first on PATH of ReFrame, for instance that of Slurm's commands."""
-    cluster: Name | None = None
-    """Of Slurm, where several are reached from here (``-M``)."""
-    modules_system: ModulesSystem = "nomod"
-    poll_rate_min: Positive | None = None
-    poll_rate_max: Positive | None = None
-    """How often ReFrame looks for its jobs, per second."""
-    env_vars: Variables = {}
-    """Of every environment."""
-    spack: SpackSettings = SpackSettings()
-    quarantine: QuarantineRule | None = None
-    """What is done with a node that a confirmed finding names; nothing without it."""
-    keep: Keep | None = None
-    """For how long raw output is kept; for ever without it."""
-    fabrics: Fabrics | None = None
-    """Machines that are simulated, each a partition."""
-    partition_defaults: dict[str, Any] = {}
-    """Keys of a partition, for each that does not have them itself."""
-    partitions: Annotated[dict[Name, Partition], Meta(min_length=1)]
-    environments: dict[Name, Environment]
+    descr: Annotated[str, said("one line about the site")]
+    format: Annotated[Count, said(f"the file's format; the current one is {CURRENT}")] = OLDEST
+    facts: Annotated[
+        str | None,
+        said(
+            "a provider of facts in `kappa/core/sites/facts.py`; `{fact: NAME}` then stands for what it finds on "
+            "this machine"
+        ),
+    ] = None
+    path: Annotated[list[str], said("folders that go first on ReFrame's PATH, for instance with Slurm's commands")] = []
+    cluster: Annotated[
+        Name | None, said("Slurm's name of the cluster, if this login node reaches several (`-M`, [Slurm](slurm.md))")
+    ] = None
+    modules_system: Annotated[
+        ModulesSystem,
+        said("ReFrame's name of the module system; `envmod` is Environment Modules from 4.1 on, `tmod32` 3.2"),
+    ] = "nomod"
+    poll_rate_min: Annotated[
+        Positive | None, said("how often ReFrame asks for its jobs, at least", unit="1/s", default="`0.1`")
+    ] = None
+    poll_rate_max: Annotated[
+        Positive | None, said("how often ReFrame asks for its jobs, at most", unit="1/s", default="`10`")
+    ] = None
+    env_vars: Annotated[Variables, said("environment variables of every environment")] = {}
+    spack: Annotated[SpackSettings, said("settings of every environment that [Spack builds](spack.md)")] = (
+        SpackSettings()
+    )
+    quarantine: Annotated[
+        QuarantineRule | None,
+        said("when a night drains a node: see [quarantine](#quarantine)", default="no node is drained"),
+    ] = None
+    keep: Annotated[
+        Keep | None,
+        said("how long raw output stays: see [raw output](#raw-output)", default="nothing is deleted"),
+    ] = None
+    fabrics: Annotated[Fabrics | None, said("[simulated machines](simulated.md), each a partition")] = None
+    partition_defaults: Annotated[dict[str, Any], said("keys for each partition that does not state them itself")] = {}
+    partitions: Annotated[
+        Annotated[dict[Name, Partition], Meta(min_length=1)], said("`{NAME: …}`: see [partitions](#partitions)")
+    ]
+    environments: Annotated[dict[Name, Environment], said("`{NAME: …}`: see [environments](#environments)")]

@@ -14,11 +14,11 @@ from kappa.core.sites import site_file
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import families
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, NODES_THAT_EXIST, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.core.vocabulary.keys import said
 from kappa.core.vocabulary.modes import MODES
 
 FILE = "expected.yaml"
 Reason = Annotated[str, Meta(min_length=1, pattern=r"\S")]
-Names = Annotated[list[str], Meta(min_length=1)]
 _KNOWN = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}
 _NO_MODES = (
     "a mode has to run what the features of site.yaml allow: remove `modes`, and put what shall not run all the same"
@@ -33,11 +33,11 @@ class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
     these features; with them, they have them.
     """
 
-    why: Reason
-    features: list[str] = []
-    families: list[str] = []
-    partitions: list[str] = []
-    modes: list[str] = []
+    why: Annotated[Reason, said("the reason")]
+    features: Annotated[list[str], said("cases that need one of these features")] = []
+    families: Annotated[list[str], said("cases of these families", default="all families")] = []
+    partitions: Annotated[list[str], said("cases on these partitions", default="all partitions")] = []
+    modes: Annotated[list[str], said("cases in these modes", default="all modes")] = []
 
     @property
     def narrowed(self) -> bool:
@@ -53,15 +53,16 @@ class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """``partitions``: those that ``site.yaml`` has to have, so that none is lost from it, or renamed, in silence.
+    """The exceptions of a site."""
 
-    ``not_provided``: feature -> why no partition and no environment of the site has it.
-    """
-
-    default_mode: str = "nightly"
-    partitions: list[str] = []
-    not_provided: dict[str, Reason] = {}
-    left_out: list[LeftOut] = []
+    default_mode: Annotated[str, said("the mode by which Kappa judges a report that states none")] = "nightly"
+    partitions: Annotated[
+        list[str], said("partitions that `site.yaml` must have, so that none is lost or renamed in silence")
+    ] = []
+    not_provided: Annotated[
+        dict[str, Reason], said("`{FEATURE: why}`: features that no partition and no environment has")
+    ] = {}
+    left_out: Annotated[list[LeftOut], said("cases that the site does not expect, each entry with its reason")] = []
 
     def leaves_out(self, mode: str, partition: str, family: str, needs: Collection[str]) -> bool:
         """Whether some entry of ``left_out`` covers the case; arguments as of ``LeftOut.covers``."""

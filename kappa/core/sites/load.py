@@ -5,8 +5,9 @@ import pathlib
 import re
 
 from kappa.core.ground.clean_text import clean, one_line
-from kappa.core.ground.documents import require_sound
+from kappa.core.ground.documents import SIZE_LIMIT, require_sound
 from kappa.core.ground.folders import SITES, only_site
+from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
 from kappa.core.sites import contract, derivation, expected, site_file
 from kappa.core.sites.contract import Contract, load_contract
 from kappa.core.sites.derivation import Unexplained
@@ -15,6 +16,9 @@ from kappa.core.sites.references import check_references
 from kappa.core.sites.site_file import SiteDescription, describe
 from kappa.core.vocabulary.modes import MODES
 
+#: Folder of a run: the site's folder again, with the files by which the run was judged.
+JUDGED_BY = "judged_by"
+_JUDGING = (site_file.FILE, expected.FILE)
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -40,6 +44,31 @@ def find_site(systems: tuple[str, ...]) -> pathlib.Path:
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
+def keep_judging_files(site: "Site", run: pathlib.Path) -> None:
+    """Write the files of ``site`` that a verdict reads, as they were when ``site`` read them, into the folder ``run``.
+
+    :raises InputError: they cannot be written.
+    """
+    folder = run / JUDGED_BY / site.folder.resolve().name
+    for name, text in site.judging_files.items():
+        make_folder(folder)
+        write_atomically(folder / name, text)
+
+
+def changed_since(site: "Site", run: pathlib.Path) -> list[pathlib.Path]:
+    """Return the files by which the run in the folder ``run`` was judged, if the site's are others now."""
+    kept = run / JUDGED_BY / site.folder.resolve().name
+    now = site.judging_files
+    return [kept / name for name in _JUDGING if _text(kept / name) not in (None, now.get(name))]
+
+
+def _text(path: pathlib.Path) -> str | None:
+    try:
+        return read_text(path, SIZE_LIMIT)
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 class Site:
     """A site in ``folder``. A property raises ``InputError`` for its file: where, what was expected, and what to do."""
 
@@ -60,6 +89,12 @@ class Site:
         found = [self.folder / name for name in (site_file.FILE, expected.FILE) if (self.folder / name).exists()]
         found += sorted(self.folder.glob("references/*.yaml"))
         return [clean(str(path.relative_to(self.folder))) for path in found]
+
+    @functools.cached_property
+    def judging_files(self) -> dict[str, str]:
+        """The text of each file that a verdict reads, by its name."""
+        found = {name: _text(self.folder / name) for name in _JUDGING}
+        return {name: text for name, text in found.items() if text is not None}
 
     @functools.cached_property
     def description(self) -> SiteDescription | None:

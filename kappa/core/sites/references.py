@@ -1,7 +1,7 @@
 """A site's references: each names what the suite measures, and has a source.
 
 A file ``references/FOLDER.yaml`` holds the references of the checks of that folder, in ReFrame's format for external
-references, and the list ``$sources`` that says where they come from; ``docs/site.md`` shows one.
+references, and the list ``$sources`` that says where they come from; ``docs/site-reference.md`` shows one.
 """
 
 import datetime
@@ -16,25 +16,31 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from kappa.core.ground.documents import Path, YamlFile, require_sound, suggestion
+from kappa.core.ground.documents import Path, YamlFile, require_sound
+from kappa.core.ground.errors import suggestion
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
+from kappa.core.vocabulary.keys import said
 
 MAX_BYTES = 16 * 2**20
 INDEX, SOURCES = "$index", "$sources"
 
 
 class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
-    """``match``: shell pattern on CLASS.INDEX….METRIC; the first that matches counts."""
+    """Where references come from."""
 
-    match: str
-    source: Literal["contract", "vendor", "theoretical", "learned", "simulated"]
-    date: str
-    samples: int
-    method: str
-    finds_in_a_run: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    finds_in_a_week: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """The slow-down, as a share, that the bound finds with 95 %; a learned one says it."""
+    match: Annotated[str, said("shell pattern on CLASS.INDEX….METRIC; the first that matches counts")]
+    source: Annotated[Literal["contract", "vendor", "theoretical", "learned", "simulated"], said("kind of the source")]
+    date: Annotated[str, said("date of the source, as 2026-01-31")]
+    samples: Annotated[int, said("number of measured values; 0 without measurements")]
+    method: Annotated[str, said("how the value was found, in words")]
+    finds_in_a_run: Annotated[
+        Annotated[float, msgspec.Meta(ge=0)] | None,
+        said("[slow-down](power.md), as a share, that the bound finds in one run with 95 %; `kappa learn` writes it"),
+    ] = None
+    finds_in_a_week: Annotated[
+        Annotated[float, msgspec.Meta(ge=0)] | None, said("slow-down that seven nights find with 95 %")
+    ] = None
 
 
 @functools.cache

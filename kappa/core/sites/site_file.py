@@ -13,7 +13,7 @@ from msgspec import structs
 
 from kappa.core.fabrics.description import fabric_names, load_fabric
 from kappa.core.fabrics.network import variants
-from kappa.core.fabrics.schema import Fabric
+from kappa.core.fabrics.schema import SimulatedFabric
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.errors import InputError
@@ -62,7 +62,7 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
     file.value = {**document, "partitions": partitions}
 
 
-def _partition(fabric: Fabric, variant: str, path: pathlib.Path) -> dict[str, Any]:
+def _partition(fabric: SimulatedFabric, variant: str, path: pathlib.Path) -> dict[str, Any]:
     scales = [WHOLE_PARTITION] if fabric.nodes > 1 else []
     if fabric.software.by_size:  # `kappa calibrate` made it, to predict the scales of a real one
         scales += [feature for feature in (ONE_NODE, EACH_NODE, TWO_NODES) if feature not in scales]

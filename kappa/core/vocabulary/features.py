@@ -45,7 +45,7 @@ MPI_BEHAVIOUR = "mpi_behaviour"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
 
-_TOPOLOGY = "needs the NUMA domains of `cores` or a topology of `processor`, and Slurm's task affinity"
+_TOPOLOGY = "needs `cores.numa_domains` or `processor.topology`, and Slurm's task affinity"
 
 
 @dataclass(frozen=True)
@@ -58,47 +58,47 @@ class EnvironmentFeature:
 
 # Feature -> what the partition that lists it is or has.
 PARTITION_FEATURES = {
-    ONE_NODE: "takes jobs of one core or node",
-    TWO_NODES: "takes jobs of two nodes",
-    WHOLE_PARTITION: "takes jobs of all nodes",
-    EACH_NODE: "takes jobs of one task on each node",
-    SIMULATED: "does not exist: SimGrid simulates it, from a [fabric](simulated.md) of the site",
-    "network": "is measured by OSU point-to-point",
-    "collectives": "is measured by OSU collectives",
+    ONE_NODE: "runs jobs of one core or one node",
+    TWO_NODES: "runs jobs of two nodes",
+    WHOLE_PARTITION: "runs jobs of all nodes",
+    EACH_NODE: "runs jobs of one task on each node",
+    SIMULATED: "does not exist: SimGrid simulates it from a [fabric](simulated.md) of the site",
+    "network": "runs the OSU point-to-point benchmarks",
+    "collectives": "runs the OSU collective benchmarks",
     **{
-        scale.feature: f"is measured by OSU collectives, and its MPI, on {scale.ranks_per_node} ranks of one node"
+        scale.feature: f"runs OSU collectives and checks of MPI on {scale.ranks_per_node} ranks of one node"
         if scale.nodes == 1
-        else f"is measured by OSU collectives, and its MPI, on one rank of each of {scale.nodes} nodes"
+        else f"runs OSU collectives and checks of MPI on one rank of each of {scale.nodes} nodes"
         for scale in RANK_COUNTS.values()
     },
-    "placement_same_numa": f"has NUMA domains to place two ranks in one of; {_TOPOLOGY}",
-    "placement_other_numa": f"has NUMA domains to place two ranks in two of; {_TOPOLOGY}",
-    "placement_other_socket": f"has sockets to place two ranks in two of; {_TOPOLOGY}",
+    "placement_same_numa": f"can place two ranks in one NUMA domain; {_TOPOLOGY}",
+    "placement_other_numa": f"can place two ranks in two NUMA domains; {_TOPOLOGY}",
+    "placement_other_socket": f"can place two ranks in two sockets; {_TOPOLOGY}",
     "placement_gpus_other_socket": f"has GPUs on both sockets; needs `gpus_of_sockets`, and {_TOPOLOGY}",
-    "placement_same_switch": "has nodes under one switch; needs `placements`, and a `scontrol show topology` that "
-    "tells the job's nodes so, or the check fails",
-    "placement_other_switch": "has nodes under several switches; needs the same",
-    "buffers_mixed": "has the matrix of host and device buffers measured",
-    GPUDIRECT: "has GPUDirect RDMA, so that UCX with and without it is compared",
-    GDRCOPY: "has gdrcopy, and the same",
-    CUDA_IPC: "has CUDA IPC, and the same",
-    RENDEZVOUS: "has UCX's rendezvous schemes compared",
-    "links": "has every node's links measured and compared (names the node from three nodes up)",
-    "cores": "has every node's cores measured and compared (names the node from three nodes up)",
-    "binding": "binds ranks to cores: Slurm's task affinity, and cores numbered one after the other or a topology of "
-    "`processor`",
-    PATTERNS: "is measured by communication patterns: random ring, barriers by puts, irregular exchanges",
-    LARGE_PUTS: "takes one-sided puts of megabytes between nodes, as RDMA does; over TCP Open MPI's component pt2pt "
+    "placement_same_switch": "has nodes under one switch; needs `placements`, and the check fails unless "
+    "`scontrol show topology` confirms it for the job's nodes",
+    "placement_other_switch": "has nodes under several switches; needs and confirms the same",
+    "buffers_mixed": "measures host and device buffers in all combinations",
+    GPUDIRECT: "has GPUDirect RDMA: compares UCX with and without it",
+    GDRCOPY: "has gdrcopy: compares UCX with and without it",
+    CUDA_IPC: "has CUDA IPC: compares UCX with and without it",
+    RENDEZVOUS: "compares UCX's rendezvous schemes",
+    "links": "measures and compares every node's links (names the node from three nodes up)",
+    "cores": "measures and compares every node's cores (names the node from three nodes up)",
+    "binding": "binds ranks to cores: needs Slurm's task affinity, and cores numbered one after the other or "
+    "`processor.topology`",
+    PATTERNS: "runs communication patterns: random ring, barriers by puts, irregular exchanges",
+    LARGE_PUTS: "can do one-sided puts of megabytes between nodes, as with RDMA; over TCP, Open MPI's component pt2pt "
     "hangs in them",
-    CONGESTION: "has four nodes or more, of which one half is measured while the other loads the network",
-    RAILS: "has several adapters in a node, each of which is measured alone; needs the key `rails`",
-    SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
-    MPI_BEHAVIOUR: "has the behaviour of its MPI libraries measured: any source, threads, memory, overlap, matching",
-    "compute": "is measured by HPL, STREAM and the EMT application",
-    "applications": "is measured by applications over ranks: LAMMPS, GROMACS, OpenFOAM",
+    CONGESTION: "has four nodes or more: measures one half while the other half loads the network",
+    RAILS: "has several adapters in a node and measures each alone; needs the key `rails`",
+    SHARP: "has switches that reduce (SHARP); variables of its environments switch it on",
+    MPI_BEHAVIOUR: "measures the behaviour of its MPI libraries: any source, threads, memory, overlap, matching",
+    "compute": "runs HPL, STREAM and the EMT application",
+    "applications": "runs applications over ranks: LAMMPS, GROMACS, OpenFOAM",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
-    "several_gpus": "has several of them in a node",
-    "numa_domains": f"has several NUMA domains, of which local and remote memory bandwidth is measured; {_TOPOLOGY}",
+    "several_gpus": "has several GPUs in a node",
+    "numa_domains": f"has several NUMA domains: measures local and remote memory bandwidth; {_TOPOLOGY}",
 }  # fmt: skip
 
 # Made from `storage` of the partition, and listed by none.
@@ -106,7 +106,7 @@ STORAGE_FEATURES = {
     **{feature: f"has the storage target `{target}`" for target, feature in STORAGE_TARGETS.items()},
     **{parallel(target): f"sees the same files of `{target}` on all its nodes" for target in STORAGE_TARGETS},
     **{
-        feature: f"states how many object storage targets `{target}` has, which are measured one by one (Lustre)"
+        feature: f"states the number of object storage targets of `{target}` (Lustre); each is measured alone"
         for target in STORAGE_TARGETS
         if (feature := swept(target))
     },
@@ -116,17 +116,17 @@ _BUILT_HERE = "cmake, a C++20 compiler, MPI"
 ENVIRONMENT_FEATURES = {
     "osu": EnvironmentFeature("`osu_latency`, `osu_bw`, `osu_bibw`, `osu_barrier`, …"),
     "osu-suite": EnvironmentFeature(
-        "the complete OSU Micro-Benchmarks in C: `-c` is demanded where a program accepts it"
+        "the complete OSU Micro-Benchmarks in C; Kappa uses `-c` if a program accepts it"
     ),
     "osu-persistent": EnvironmentFeature("the persistent collectives, which need an MPI of version 4"),
-    "osu-cuda": EnvironmentFeature("the suite with `-d cuda`: `-c` is demanded here as well"),
+    "osu-cuda": EnvironmentFeature("the suite with `-d cuda`; Kappa uses `-c` here as well"),
     "hpl": EnvironmentFeature("`xhpl` or `hpcc`", "hpl"),
     "hpcc": EnvironmentFeature("`hpcc`"),
     "hpcg": EnvironmentFeature("`xhpcg`"),
     "stream": EnvironmentFeature("`stream` or `likwid-bench`", "stream"),
     "numactl": EnvironmentFeature("`numactl`"),
     "hpl-nvidia": EnvironmentFeature(
-        "NVIDIA's HPC-Benchmarks container, which the partition's `container` runs", "hpl_nvidia"
+        "NVIDIA's HPC-Benchmarks container; the partition's `container` runs it", "hpl_nvidia"
     ),
     "nvbandwidth": EnvironmentFeature("`nvbandwidth`"),
     "babelstream": EnvironmentFeature("`cuda-stream`"),
@@ -148,13 +148,13 @@ ENVIRONMENT_FEATURES = {
     ),
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
-    "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start when told so", "preconnect"),
-    "mpi-tag-matching": EnvironmentFeature("an MPI whose adapter matches tags when told so", "tag_matching"),
-    "mpi-rendezvous": EnvironmentFeature("an MPI that sends long messages in another way when told so", "rendezvous"),
-    "mpi-unreliable": EnvironmentFeature("an MPI that takes unreliable datagrams when told so", "unreliable"),
-    "mpi-short-queues": EnvironmentFeature("an MPI that keeps short queues when told so", "short_queues"),
-    "mpi-sharp": EnvironmentFeature("an MPI that sums in the network when told so", "sharp"),
-    "mpi-cuda": EnvironmentFeature("an MPI that takes and sends what lies in the memory of GPUs"),
+    "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start on request", "preconnect"),
+    "mpi-tag-matching": EnvironmentFeature("an MPI whose adapter matches tags on request", "tag_matching"),
+    "mpi-rendezvous": EnvironmentFeature("an MPI that sends long messages in another way on request", "rendezvous"),
+    "mpi-unreliable": EnvironmentFeature("an MPI that takes unreliable datagrams on request", "unreliable"),
+    "mpi-short-queues": EnvironmentFeature("an MPI that keeps short queues on request", "short_queues"),
+    "mpi-sharp": EnvironmentFeature("an MPI that sums in the network on request", "sharp"),
+    "mpi-cuda": EnvironmentFeature("an MPI that sends from and receives into GPU memory"),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),

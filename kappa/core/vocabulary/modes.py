@@ -65,21 +65,21 @@ _UNBOUNDED = tuple(
 )
 
 MODES = {
-    "smoke": Mode("a few minutes: the quickest check of each kind", tag="smoke"),
-    "nightly": Mode("all but what takes an hour or answers one question only", tag="nightly"),
-    "acceptance": Mode("what a contract may ask for, and series over nodes", tag="acceptance", options=_UNBOUNDED),
-    FULL: Mode("all that the site provides", tag=FULL, options=_UNBOUNDED),
+    "smoke": Mode("the quickest check of each kind, in a few minutes", tag="smoke"),
+    "nightly": Mode("all checks, except those that take an hour or answer one question only", tag="nightly"),
+    "acceptance": Mode("checks that a contract may ask for, series over nodes", tag="acceptance", options=_UNBOUNDED),
+    FULL: Mode("all checks that the site provides", tag=FULL, options=_UNBOUNDED),
     "calibrate": Mode(
-        "what nightly measures of speed, and nothing else: repeated, for the first references (`--repeat 20`)",
+        "only the checks of speed in nightly, to repeat for the first references (`--repeat 20`)",
         tag="nightly",
         # PartitionState stays: it has the census of the suite.
         without=(
-            "GpuInventory", "PartitionHealth", "SoftwareInventory", "Affinity", "NumaAffinity", "TransportUsed",
-            "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
+            "GpuInventory", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "NumaAffinity",
+            "TransportUsed", "PeerExchange", "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
         ),
     ),
     "links": Mode(
-        "for trying out faults and nights: a few checks of the nodes and their links",
+        "a few checks of the nodes and their links, to try out faults and nights",
         only=(
             NamedCases("PartitionState"), NamedCases("PartitionHealth"), NamedCases("NodeLinks"),
             NamedCases("OsuLatency", {"placement": "same_node"}),

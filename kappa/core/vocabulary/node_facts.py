@@ -50,8 +50,12 @@ _IMAGE = "boot the node with the image and the settings of the others"
 _CLEAN = "remove what is left (`ipcrm`, `rm`, `kill`), and have the epilog do so"
 _MEMORY = "look at the node's memory modules and its error log (`ras-mc-ctl --errors`)"
 _MOUNT = "mount on the node what the others have there (`findmnt`, /etc/fstab)"
+_LIMITS = "look at limits.conf and slurmd's unit"
 _ANSWERS = "see whether the file server answers the node, and `dmesg` there; mount it anew"
 _SOFTWARE = "install on the node what the others have; `command -v`, `ldd` and `echo $PATH` there show which it takes"
+_STARTED = "look at slurmd's unit (`systemctl cat slurmd`), the prologs and the PAM modules of the node"
+_ENVIRONMENT = "look at TaskProlog and SPANK plug-ins in slurm.conf, and at /etc/environment, on the node"
+_QUEUE = "look at the node's udev rules and tuned profile; /sys/block/DEVICE/queue has the setting"
 _NAMES = "look at /etc/hosts, the name service and the resolver of the node"
 
 # Name, in which * is an interface, an address, a module, a node -> how it is compared. The first that fits counts.
@@ -91,12 +95,30 @@ NODE_FACTS = {
     "limit.group_memory_mib": Fact(
         "limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
     ),
-    "limit.*": Fact(
-        "a task's resource limits (`ulimit -lsnuvc`)", Rule.EQUAL, hint="look at limits.conf and slurmd's unit"
+    "limit.group_processes": Fact(
+        "processes that the job's control group may have", Rule.EQUAL, hint="look at cgroup.conf and slurmd's unit"
     ),
+    "limit.processes_hard": Fact("the kernel sets it by the node's memory", Rule.HALF, hint=_LIMITS),
+    "limit.pending_signals*": Fact("the kernel sets it by the node's memory", Rule.HALF, hint=_LIMITS),
+    "limit.*": Fact("a task's resource limits (`ulimit -Sa`); `_hard`: up to which it may raise them (`ulimit -Ha`)",
+                    Rule.EQUAL, hint=_LIMITS),
+    "task.*": Fact(
+        "what a task inherits: nice value, scheduling and I/O class, OOM score, timer slack, transparent huge pages, "
+        "umask, signals, capabilities, seccomp, personality", Rule.EQUAL, hint=_STARTED),
+    "setting.*": Fact("value of an environment variable that libraries read; a secret's is hidden", Rule.EQUAL,
+                      hint=_ENVIRONMENT),
+    "variable.*": Fact("whether another environment variable is set", Rule.EQUAL, hint=_ENVIRONMENT),
+    "interpreter": Fact("path, version and build of Python 3", Rule.EQUAL, hint=_SOFTWARE),
     "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
     "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),
-    "tcp.*": Fact("congestion control, buffers and other settings of TCP", Rule.EQUAL, hint=_IMAGE),
+    "tcp.*": Fact(
+        "congestion control, buffers, window scaling, backlog, ports, and whose ARP it answers", Rule.EQUAL, hint=_IMAGE
+    ),
+    "conntrack.free_share": Fact(
+        "share of the table of tracked connections that is free",
+        Rule.SCARCE,
+        hint="raise net.netfilter.nf_conntrack_max",
+    ),
     "net.*": Fact("state, speed, duplex, MTU, driver of an interface", Rule.EQUAL, hint=_LINK),
     "ib.*.links_lost": Fact("how often the InfiniBand port lost its link", Rule.FEW, hint=_LINK),
     "ib.*.errors": Fact("errors of the InfiniBand port", Rule.FEW, hint=_LINK),
@@ -142,6 +164,11 @@ NODE_FACTS = {
         "another file system of a server: type, source with # for every number, options", Rule.EQUAL, hint=_MOUNT
     ),
     "network_mounts.more": Fact("how many there are beyond the 32 that are told", Rule.EQUAL, hint=_MOUNT),
+    "disk.*": Fact(
+        "read-ahead, scheduler, depth, caches … of the queue of the device below a mount", Rule.EQUAL, hint=_QUEUE
+    ),
+    "mount.home.answers": Fact("whether the user's home says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
+    "mount.home.*": Fact("file system of the user's home: type, source, point, options", Rule.EQUAL, hint=_MOUNT),
     "mount.*.type": Fact("file system that holds a storage target", Rule.THERE, hint=_MOUNT),
     "mount.*.source": Fact("its device or server; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
     "mount.*.point": Fact(
@@ -174,6 +201,9 @@ NODE_FACTS = {
     "lookup.names": Fact("how many names of nodes it looks up", Rule.EQUAL, hint=_NAMES),
     "way.*": Fact(
         "why nothing is sent to another node of the job", Rule.NONE, hint="look at the node's routes (`ip route`)"
+    ),
+    "taken.*": Fact(
+        "address of another node of the job that this node has itself", Rule.NONE, hint="look at `ip addr` there"
     ),
     "host.*": Fact("address of another node of the job, of more than 64 that of 64", Rule.EQUAL, hint=_NAMES),
 }

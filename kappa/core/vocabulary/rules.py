@@ -10,14 +10,16 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from kappa.core.ground.documents import Path, YamlFile
+from kappa.core.vocabulary.keys import said
 from kappa.core.vocabulary.modes import MODES
 
 # Kind of a finding that may name a node -> what it is.
 EVIDENCE = {
-    "node-bound": "out of bounds again on the node, and within bounds on others",
-    "confirmed": "out of bounds again on the same nodes, of which the check's own comparison named this one each time",
-    "facts": "what a check says of the node itself, which is no figure: a wrong fact, a wrong result",
-    "hang": "no result, and the check says which node that was due to",
+    "node-bound": "a metric is out of bounds again on the node, and within bounds on others",
+    "confirmed": "a metric is out of bounds again on the same nodes, and the check's own comparison named this node "
+    "each time",
+    "facts": "a check states something about the node itself that is no figure: a wrong fact or a wrong result",
+    "hang": "a case has no result, and the check names the node that caused it",
 }
 # What a command may hold -> what is put there.
 PLACEHOLDERS = {
@@ -45,51 +47,48 @@ _HERE: Path = ("quarantine",)
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
-def said(meaning: str, default: str) -> Meta:
-    return Meta(description=meaning, extra={"default": default})
-
-
 class QuarantineRule(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Commands are lists of arguments, and no shell reads them."""
 
-    drain: Annotated[Words, said("the command that takes `{node}` out of service and tells the `{reason}`", "")]
-    evidence: Annotated[Words, said("the kinds of finding for which it is taken out", "")]
-    most_a_night: Annotated[Count, said("nodes that are taken out within twelve hours", "1")] = 1
-    lasts_days: Annotated[Annotated[float, Meta(gt=0)], said("how long a quarantine lasts", "7")] = 7.0
+    drain: Annotated[Words, said("the command that takes `{node}` out of service and states the `{reason}`")]
+    evidence: Annotated[Words, said("the kinds of finding for which Kappa drains a node")]
+    most_a_night: Annotated[Count, said("nodes that Kappa drains within twelve hours at most")] = 1
+    lasts_days: Annotated[Annotated[float, Meta(gt=0)], said("how long a quarantine lasts", unit="days")] = 7.0
     at_end: Annotated[
         Literal["test", "release", "tell"],
         said(
-            "what the next night, or `kappa return SITE`, does then: the return-to-service test, or give it back "
-            "without, or tell and do nothing",
-            "`test`",
+            "after the quarantine the next night, or `kappa return SITE`, does this: `test` the node and give it back "
+            "if it passes, `release` it without a test, or `tell` and do nothing",
         ),
     ] = "test"
     resume: Annotated[
-        list[str],
-        said("the command that gives `{node}` back", "none, so that no node is tested or comes back by itself"),
+        list[str], said("the command that gives `{node}` back", default="none: no node is tested or given back")
     ] = []
     mode: Annotated[
-        str, said("the mode whose checks are the neighbours, in the test, of those that had named it", "`nightly`")
+        str,
+        said("the mode from which the return-to-service test takes the neighbours of the checks that named the node"),
     ] = "nightly"
-    nodes: Annotated[Count, said("nodes in the tests that compare nodes, this one among them", "4")] = 4
+    nodes: Annotated[Count, said("nodes in the tests that compare nodes, this one included")] = 4
     reserve: Annotated[
         Words,
         said(
-            "the command that keeps all jobs but those of `{user}` from `{node}` while it is tested",
-            "`scontrol` makes `{reservation}` with the flags MAINT, FLEX and IGNORE_JOBS",
+            "the command that keeps all jobs but those of `{user}` from `{node}` during its test",
+            default="`scontrol` makes `{reservation}` with the flags MAINT, FLEX and IGNORE_JOBS",
         ),
     ] = field(default_factory=lambda: list(RESERVE))
-    unreserve: Annotated[Words, said("the command that ends `{reservation}`", "`scontrol` deletes it")] = field(
+    unreserve: Annotated[Words, said("the command that ends `{reservation}`", default="`scontrol` deletes it")] = field(
         default_factory=lambda: list(UNRESERVE)
     )
 
 
 class Keep(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What one of these keeps is kept; ``runs``, ``days`` or both have to be said."""
+    """Raw output stays if one of these keys keeps it; ``runs``, ``days`` or both must be stated."""
 
-    runs: Annotated[Count | None, said("that of the newest so many runs and nights", "none for being new")] = None
-    days: Annotated[Count | None, said("that of the last so many days", "none for its age")] = None
-    failures: Annotated[Count, said("of what is left, that of the newest so many that ended in FAIL", "20")] = 20
+    runs: Annotated[Count | None, said("keep the raw output of this many newest runs and nights")] = None
+    days: Annotated[Count | None, said("keep the raw output of the last days", unit="days")] = None
+    failures: Annotated[
+        Count, said("of the older runs and nights that ended in FAIL, keep the raw output of this many newest ones")
+    ] = 20
 
 
 def check_quarantine(file: YamlFile, rule: QuarantineRule) -> None:

@@ -32,6 +32,10 @@ _REMEDIES = {
     r"GrpCPUMinutes|GrpTRESMinutes|GrpTRESRunMinutes|MinutesPerJob": (
         "the account's budget is used up: `sshare -l`; name another by `access` in site.yaml or by -J account=NAME"
     ),
+    r"authentication|credential": (
+        "does munged run here, with the key of the cluster, and do this machine's clock and slurmctld's agree?"
+        " `munge -n | unmunge`, `timedatectl`"
+    ),
     r"account": f"{_YOURS} by `access` in site.yaml or by -J account=NAME",
     r"qos": f"{_YOURS} by `access` in site.yaml or by -J qos=NAME",
     r"not permitted|permission denied": "ask who runs the cluster, or leave it out by --system=SITE:PARTITION",
@@ -67,7 +71,7 @@ def at_limit(said: str) -> str:
     return found[0] if found else ""
 
 
-def never_starts(reason: str, others: Sequence[str] = ()) -> bool:
+def never_starts(reason: str, others: Sequence[str]) -> bool:
     """Whether a job that waits for it does so for ever; ``others``: beginnings of reasons that count, too."""
     return _NEVER_STARTS.match(reason) is not None or reason.startswith(tuple(others))
 

@@ -1,14 +1,13 @@
-"""The vocabulary as the tables of ``docs/site.md``."""
+"""The vocabulary as the tables of ``docs/site-reference.md``."""
 
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from kappa.core.vocabulary.checks import CataloguedCheck
-from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.node_facts import NODE_FACTS
@@ -22,17 +21,15 @@ def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
     """Each table by its title, as Markdown."""
     return {
         "partition features": as_markdown([("feature", "the partition", "read by"), *_partition_features(checks)]),
-        "partition extras": as_markdown([("key", "type", "unit", "meaning", "read by"), *_extras(PartitionExtras)]),
         "environment features": as_markdown(
             [("feature", "programs on PATH", "needs the key", "read by"), *_environment_features(checks)]
         ),
-        "environment extras": as_markdown([("key", "type", "unit", "meaning", "read by"), *_extras(EnvironmentExtras)]),
         "tunables": as_markdown([("check", "variable", "type", "unit", "meaning"), *_tunables(checks)]),
         "modes": as_markdown(
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
         ),
-        "keep": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(Keep)]),
-        "quarantine": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(QuarantineRule)]),
+        "keep": keys(Keep),
+        "quarantine": keys(QuarantineRule),
         "evidence against a node": as_markdown(
             [("kind", "the finding"), *((f"`{kind}`", meaning) for kind, meaning in EVIDENCE.items())]
         ),
@@ -71,17 +68,63 @@ def _environment_features(checks: Mapping[str, CataloguedCheck]) -> Iterable[tup
         yield f"`{name}`", feature.programs, f"`{feature.extra}`" if feature.extra else "", _ticked(sorted(readers))
 
 
-def _extras(table: type[msgspec.Struct]) -> Iterable[tuple[str, ...]]:
-    for name, kind in get_type_hints(table, include_extras=True).items():
-        meta = next(said for said in get_args(kind)[1:] if said.extra)
-        yield f"`{name}`", type_name(kind), meta.extra["unit"], meta.description, meta.extra["read_by"]
+class _Key(NamedTuple):
+    name: str
+    type: str
+    default: str
+    meaning: str
+    read_by: str
 
 
-def _mapping(table: type[msgspec.Struct]) -> Iterable[tuple[str, ...]]:
-    for name, kind in get_type_hints(table, include_extras=True).items():
-        meta = next(said for said in get_args(kind)[1:] if said.extra)
-        default = meta.extra["default"] or "it has to be"
-        yield f"`{name}`", type_name(kind), meta.description, default
+def keys(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]] = ()) -> str:
+    """The keys of ``table`` and of the mappings in it, as Markdown.
+
+    :param apart: structures that have a table of their own.
+    """
+    rows = list(_keys_of(table, apart))
+    columns = len(_Key._fields) if any(row.read_by for row in rows) else -1
+    return as_markdown([("key", "type", "default", "meaning", "read by")[:columns], *(row[:columns] for row in rows)])
+
+
+def _keys_of(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]], above: str = "") -> Iterator[_Key]:
+    """Those of the structure itself before those that it has from another."""
+    hints = get_type_hints(table, include_extras=True)
+    for field in sorted(msgspec.structs.fields(table), key=lambda one: one.name not in table.__annotations__):
+        kind, name = hints[field.name], f"{above}{field.encode_name}"
+        meta = next(one for one in get_args(kind)[1:] if one.extra)
+        unit = f", {meta.extra['unit']}" if meta.extra["unit"] else ""
+        default = meta.extra["default"] or _default(field)
+        yield _Key(f"`{name}`", f"{type_name(kind)}{unit}", default, meta.description, meta.extra["read_by"])
+        for inner, between in _structures(kind):
+            if inner not in apart and _is_described(inner):
+                yield from _keys_of(inner, apart, f"{name}{between}.")
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    value = field.default
+    if field.required:
+        return "required"
+    if value in (msgspec.NODEFAULT, None, "") or isinstance(value, msgspec.Struct):
+        return "none"
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def _structures(kind: Any, between: str = "") -> Iterator[tuple[type[msgspec.Struct], str]]:
+    """The structures in a type, each with the key that a mapping of them has before its own."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind, between
+        return
+    inner = ".NAME" if get_origin(kind) is dict else "[]" if get_origin(kind) is list else between
+    for part in get_args(kind):
+        yield from _structures(part, inner)
+
+
+def _is_described(table: type[msgspec.Struct]) -> bool:
+    """Whether all of its keys say what they mean."""
+    kinds = get_type_hints(table, include_extras=True).values()
+    return all(any(getattr(one, "extra", None) for one in get_args(kind)[1:]) for kind in kinds)
 
 
 def _tunables(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Every kind of fault, and what is true of it: which checks can see it, and what a diagnosis of it must not say."""
 
-from kappa.tools.fault_campaign import faults, jobs, node_state
+from kappa.tools.fault_campaign import faults, jobs, node_state, packets, started
 from kappa.tools.fault_campaign.outcomes import Outcome
 from reports.verdict.confirm import Diagnosis
 
@@ -9,6 +9,8 @@ from reports.verdict.confirm import Diagnosis
 _ALL = (
     *faults.KINDS, *node_state.KINDS, *jobs.OF_HANGS, *jobs.OF_SOFTWARE, *jobs.OF_USERS, *jobs.OF_RANKS,
     *jobs.OF_NETWORK, *faults.OF_BITS, *node_state.OF_SCRATCH, *node_state.OF_SURROUNDINGS,
+    *packets.OF_PACKETS, *packets.OF_TCP,
+    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
@@ -23,7 +25,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "library not found": ("SoftwareInventory", "PartitionHealth", "NodeScratch"),
     "slow link": ("PairSweep",),
     "bandwidth-limited link": ("PairSweep",),
-    "lossy link": ("PairSweep",),
+    "lossy link": ("PairSweep", "PeerExchange"),
     # TCP takes the processor's time.
     "slow CPU": ("NodeSweep", "PairSweep"),
     "slow disk": ("NodeScratch", "EmtIoEachNode"),
@@ -45,7 +47,22 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth", "NodeScratch", "EmtIoEachNode") for kind in node_state.OF_SCRATCH},
     **{kind.name: ("PartitionHealth",) for kind in node_state.OF_SURROUNDINGS},
     "small TCP buffers": ("PartitionHealth", "PairSweep"),
-    "no way to a node": ("PartitionHealth", "PairSweep"),
+    "no way to a node": ("PartitionHealth", "PairSweep", "PeerExchange"),
+    **{kind.name: ("PeerExchange",) for kind in packets.OF_PACKETS},
+    # These keep other jobs from their end, too.
+    "address taken": ("PeerExchange", "PartitionHealth", "PartitionState", "PairSweep", "NodeSweep"),
+    "long packets vanish": (
+        "PeerExchange", "PartitionHealth", "PairSweep", "SoftwareInventory", "TransportUsed", "EmtIoEachNode",
+    ),
+    **{kind.name: ("PartitionHealth",) for kind in packets.OF_TCP},
+    **{kind.name: ("PartitionHealth",) for kind in started.OF_TASKS},
+    # Every job has tasks there.
+    **{name: ("PartitionHealth", "SoftwareInventory", "JobTurnaround", "Affinity", "TransportUsed", "PairSweep",
+              "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode")
+       for name in ("results not executable", "failing prolog of tasks", "hung home")},
+    "slow prolog": ("JobTurnaround",),
+    "slow epilog": ("JobTurnaround",),
+    **{kind.name: ("NodeScratch",) for kind in started.OF_FILES},
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}
@@ -53,7 +70,7 @@ READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionH
 
 def can_see(check: str, outcome: Outcome) -> bool:
     """Whether the round had a fault that ``check`` measures."""
-    if outcome.kind is None or check not in SEEN_BY[outcome.kind]:
+    if outcome.kind is None or check not in SEEN_BY.get(outcome.kind, ()):
         return False
     program, bar, _ = outcome.detail.partition(" | ")
     return not bar or check in READ_BY[program]

@@ -42,7 +42,7 @@ _NAMED = re.compile(r"^- .*, worse.*: .* on (node\d+), ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Round:
+class NightsRound:
     """``kind`` of fault on ``node``, slower by ``slow_down``; a healthy round has no kind."""
 
     kind: str | None
@@ -59,18 +59,18 @@ class Named:
     nodes: frozenset[str]
 
 
-def plan(seed: int, rounds: int) -> list[Round]:
+def plan(seed: int, rounds: int) -> list[NightsRound]:
     """``rounds`` of each kind and as many healthy ones, in random order."""
     draw = random.Random(seed)
     kinds = [kind for kind in KINDS for _ in range(rounds)]
     chosen = [*kinds, *[None] * len(kinds)]
     draw.shuffle(chosen)
-    return [Round(kind, draw.choice(NODES), draw.uniform(0.05, 0.1), draw.randrange(2**32)) for kind in chosen]
+    return [NightsRound(kind, draw.choice(NODES), draw.uniform(0.05, 0.1), draw.randrange(2**32)) for kind in chosen]
 
 
 def run_rounds(seed: int, rounds: int, tell: Callable[[str], None]) -> None:
     """Run a plan; ``tell`` is given a line for each round, and the rates at the end."""
-    outcomes: list[tuple[Round, Named]] = []
+    outcomes: list[tuple[NightsRound, Named]] = []
     for planned in plan(seed, rounds):
         with tempfile.TemporaryDirectory() as folder:
             said = run_round(planned, pathlib.Path(folder))
@@ -86,7 +86,7 @@ def run_rounds(seed: int, rounds: int, tell: Callable[[str], None]) -> None:
     tell(f"healthy: a node named {Rate(sum(bool(said.nodes) for said in healthy), len(healthy))}")
 
 
-def run_round(planned: Round, results: pathlib.Path) -> Named:
+def run_round(planned: NightsRound, results: pathlib.Path) -> Named:
     """The nights of a round, each published as it ends; ``results`` is an empty folder."""
     rng = np.random.default_rng(planned.seed)
     named: list[set[str]] = []

@@ -149,9 +149,13 @@ class Settings:
     seed: int
     kinds: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    plant: str = ""
+    """The operator's own fault, a shell command, and what mends it."""
+
+    mend: str = ""
 
 
-class State:
+class CampaignFolder:
     """The folder ``path``: ``campaign.json``, ``rounds.jsonl``, and places for the cluster and the results."""
 
     def __init__(self, path: pathlib.Path) -> None:
@@ -191,7 +195,8 @@ class State:
         path = self.path / "campaign.json"
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())))
+            own = str(record.get("plant", "")), str(record.get("mend", ""))
+            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())), *own)
         except (OSError, ValueError, KeyError, TypeError) as err:
             raise CampaignError(f"{path} does not tell of a campaign: {err}") from err
 
@@ -227,7 +232,7 @@ class State:
         write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")
 
 
-def together(states: Sequence[State]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
+def together(states: Sequence[CampaignFolder]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
     """The rounds of several campaigns, and whom their checks blame; numbers are apart by ``NUMBERS``.
 
     :raises CampaignError: as of one.

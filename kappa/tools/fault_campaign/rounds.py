@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +26,11 @@ from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import end
 from kappa.core.vocabulary.checks import catalogue, families
 from kappa.tools.fault_campaign.cluster import SITE, CampaignError, Cluster
+from kappa.tools.fault_campaign.faults import Kind
 from kappa.tools.fault_campaign.jobs import forget_fault, seconds_to_name
 from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import VERDICT, Outcome, State, read_verdict
+from kappa.tools.fault_campaign.outcomes import VERDICT, CampaignFolder, Outcome, read_verdict
+from kappa.tools.fault_campaign.own import MendError, kinds_of
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 # It has all nodes.
@@ -36,8 +38,9 @@ PARTITION = "scratch"
 # The smallest that has all of these checks.
 MODE = "nightly"
 CHECKS = (
-    "PartitionState", "PartitionHealth", "SoftwareInventory", "Affinity", "TransportUsed", "PairSweep", "NodeSweep",
-    "BitSweep", "NodeScratch", "EmtIoEachNode",
+    "PartitionState", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "TransportUsed",
+    "PeerExchange", "PairSweep",
+    "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode",
 )  # fmt: skip
 # Sees what kinds that preload a library are made of, not what they do.
 SEES_LIBRARIES = "SoftwareInventory"
@@ -79,13 +82,14 @@ def make_plan(
     return plan + [Round(FIRST_EXTRA + number, None, None, 0) for number in range(more_healthy)]
 
 
-def run_rounds(cluster: Cluster, state: State, plan: list[Round], minutes: float | None) -> None:
+def run_rounds(cluster: Cluster, state: CampaignFolder, plan: list[Round], minutes: float | None) -> None:
     """Run the rounds of ``plan`` that ``state`` does not have yet, and begin none after ``minutes``.
 
-    :raises CampaignError: the cluster cannot be mended.
+    :raises CampaignError: the cluster cannot be mended, or a command of the operator's own fault fails.
     """
     done = {outcome.number for outcome in state.outcomes()}
     left = [planned for planned in plan if planned.number not in done]
+    kinds = kinds_of(state.settings())
     started = time.monotonic()
     cluster.end()  # an interrupted round may have left its fault
     try:
@@ -95,7 +99,12 @@ def run_rounds(cluster: Cluster, state: State, plan: list[Round], minutes: float
                 print(f"fault campaign: {len(left) - count} rounds left for another time")
                 return
             _make_healthy(cluster)
-            outcome = run_round(cluster, planned)
+            try:
+                outcome = run_round(cluster, planned, kinds)
+            except MendError as err:
+                if err.outcome:
+                    state.add(err.outcome)
+                raise
             state.add(outcome)
             remaining_s = (time.monotonic() - started) / (count + 1) * (len(left) - count - 1)
             print(f"[{len(done) + count + 1}/{len(plan)}, {duration(remaining_s)} left] {_said(outcome)}", flush=True)
@@ -119,24 +128,32 @@ def _said(outcome: Outcome) -> str:
     return f"{fault}: {outcome.verdict}{failed}{named}, {outcome.seconds:.0f} s"
 
 
-def run_round(cluster: Cluster, planned: Round) -> Outcome:
+def run_round(cluster: Cluster, planned: Round, kinds: Mapping[str, Kind] | None = None) -> Outcome:
     """The outcome of a round on a healthy cluster; the fault is mended when it returns or raises.
+
+    :param kinds: default: all of the suite.
+    :raises MendError: the operator's own fault is not mended.
 
     Its node has ended then, too: what no mend takes back, such as a counter of its interface, ends with its namespaces.
     """
     fault: AbstractContextManager[str] = nullcontext("")
     preloads = False
     if planned.kind is not None and planned.node is not None:
-        fault = KINDS[planned.kind].put(cluster, planned.node, random.Random(planned.seed))
-        preloads = KINDS[planned.kind].preloads
+        kind = (kinds or KINDS)[planned.kind]
+        fault, preloads = kind.put(cluster, planned.node, random.Random(planned.seed)), kind.preloads
     forget_fault(cluster)
     since = time.time()
-    with _node_ended_after(cluster, planned.node), fault as detail:
-        started = time.monotonic()
-        load_1min = os.getloadavg()[0]
-        report = validate(cluster, [check for check in CHECKS if not (preloads and check == SEES_LIBRARIES)])
-        seconds = time.monotonic() - started
-    return Outcome(
+    unmended: MendError | None = None
+    detail = ""
+    try:
+        with _node_ended_after(cluster, planned.node), fault as detail:
+            started = time.monotonic()
+            load_1min = os.getloadavg()[0]
+            report = validate(cluster, [check for check in CHECKS if not (preloads and check == SEES_LIBRARIES)])
+            seconds = time.monotonic() - started
+    except MendError as err:
+        unmended = err
+    outcome = Outcome(
         number=planned.number,
         kind=planned.kind,
         node=planned.node,
@@ -147,6 +164,10 @@ def run_round(cluster: Cluster, planned: Round) -> Outcome:
         report=str(report.relative_to(cluster.results)) if report else "",
         **read_verdict(judge(cluster, report, expectations(report, preloads)) if report else None),
     )
+    if unmended:
+        unmended.outcome = outcome
+        raise unmended
+    return outcome
 
 
 @contextlib.contextmanager

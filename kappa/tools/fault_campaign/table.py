@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from kappa.core.vocabulary.tables import as_markdown
 from kappa.tools.fault_campaign import jobs
+from kappa.tools.fault_campaign.faults import Kind
 from kappa.tools.fault_campaign.kinds import KINDS, SEEN_BY, can_see, false_diagnoses
 from kappa.tools.fault_campaign.outcomes import Outcome, Settings
+from kappa.tools.fault_campaign.own import OWN, kinds_of
 from kappa.tools.tables import Place, Rate, least_trials
 
 # What is wanted of a hang.
@@ -40,7 +42,7 @@ def render(outcomes: Sequence[Outcome], settings: Sequence[Settings], blamed: Bl
             f"cores with a load average of {load} (median, range). In brackets: 95 % confidence intervals "
             f"(Clopper–Pearson).",
             "",
-            _faults(faults),
+            _faults(faults, {name: kind for one in settings for name, kind in kinds_of(one).items()}),
             "",
             *_time_to_name(faults),
             _checks(faults, healthy, blamed),
@@ -65,15 +67,15 @@ def _rate(outcomes: Iterable[Outcome], hit: Callable[[Outcome], bool]) -> Rate:
     return Rate(sum(hits), len(hits))
 
 
-def _faults(faults: Sequence[Outcome]) -> str:
+def _faults(faults: Sequence[Outcome], kinds: Mapping[str, Kind]) -> str:
     rows: list[Row] = [
         ("fault", "what is done to the node", "detected", "right node named first", "no other named",
          "no false diagnosis, where measured again", "found by")
     ]  # fmt: skip
     tried = {outcome.kind for outcome in faults}
-    for kind in (kind for kind in KINDS.values() if kind.name in tried):
+    for kind in (kind for kind in kinds.values() if kind.name in tried):
         rows.append(_fault_row(kind.name + (" (hard)" if kind.hard else ""), kind.what, _of(faults, kind.name)))
-    hard, soft = ([each for each in faults if KINDS[str(each.kind)].hard is wanted] for wanted in (True, False))
+    hard, soft = ([each for each in faults if kinds[str(each.kind)].hard is wanted] for wanted in (True, False))
     rows.append(_fault_row("**all hard faults**", "target: all detected", hard))
     rows.append(_fault_row("**all others**", "target: at least 95 % detected", soft))
     rows.append(_fault_row("**all**", "target: right node in at least 95 %", faults))
@@ -98,8 +100,11 @@ def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> Row:
 
 
 def _found_by(outcomes: Sequence[Outcome]) -> str:
-    """The checks that failed and measure what the fault changes; in brackets those that failed beside them."""
-    said = [(check, can_see(check, outcome)) for outcome in outcomes for check in outcome.failed]
+    """The checks that failed and measure what the fault changes; in brackets those that failed beside them.
+
+    What an operator's own fault changes is not known: every check that failed has found it.
+    """
+    said = [(check, can_see(check, outcome) or outcome.kind == OWN) for outcome in outcomes for check in outcome.failed]
     finds, beside = (
         ", ".join(
             f"{check} {number}" for check, number in Counter(c for c, sees in said if sees is wanted).most_common()

@@ -26,11 +26,13 @@ struct Settings {
 json as_json(const std::vector<CoreSpeeds>& cores) {
     json triad = json::array();
     json gflops = json::array();
+    json steady = json::array();
     for (const CoreSpeeds& core : cores) {
         triad.push_back(rounded(core.triad_mbps));
         gflops.push_back(rounded(core.gflops));
+        steady.push_back(rounded(core.steady));
     }
-    return {{"triad_MBps", triad}, {"gflops", gflops}};
+    return {{"triad_MBps", triad}, {"gflops", gflops}, {"steady", steady}};
 }
 
 json cores_of_node(const std::string& name, const Settings& settings) {

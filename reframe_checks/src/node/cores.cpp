@@ -21,13 +21,19 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Amount of work a second, in the best of several windows of time. A pass alone would not show a core that is stopped
-// now and then, and a mean would blame it for what disturbs once.
+struct Speed {
+    double best;    // amount of work a second, in the best window
+    double steady;  // the mean of all windows over the best
+};
+
+// In several windows of time. A pass alone would not show a core that is stopped now and then, and a mean would blame it
+// for what disturbs once.
 template <typename Kernel>
-double speed(Kernel& kernel, double work_per_pass, double seconds) {
+Speed speed(Kernel& kernel, double work_per_pass, double seconds) {
     constexpr int kWindows = 5;
     kernel.pass();
     double best = 0;
+    double all = 0;
     for (int window = 0; window < kWindows; ++window) {
         int passes = 0;
         double took = 0;
@@ -37,9 +43,11 @@ double speed(Kernel& kernel, double work_per_pass, double seconds) {
             ++passes;
             took = seconds_since(start);
         } while (took < seconds / kWindows);
-        best = std::max(best, passes * work_per_pass / took);
+        const double rate = passes * work_per_pass / took;
+        best = std::max(best, rate);
+        all += rate;
     }
-    return best;
+    return {best, all / kWindows / best};
 }
 
 // /sys/devices/system/cpu/cpuN has a link nodeM.
@@ -57,7 +65,7 @@ int domain_of(int core) {
 
 }  // namespace
 
-double triad_mbps(Triad& triad, double seconds) { return speed(triad, triad.bytes_per_pass(), seconds) / 1e6; }
+double triad_mbps(Triad& triad, double seconds) { return speed(triad, triad.bytes_per_pass(), seconds).best / 1e6; }
 
 std::vector<CoreSpeeds> measure_cores(const std::vector<int>& cores, std::size_t bytes_per_core, double seconds) {
     std::vector<CoreSpeeds> found(cores.size());
@@ -66,9 +74,12 @@ std::vector<CoreSpeeds> measure_cores(const std::vector<int>& cores, std::size_t
         Triad triad(bytes_per_core);
         MultiplyAdd multiply_add;
         together.arrive_and_wait();
-        found[i].triad_mbps = triad_mbps(triad, seconds);
+        const Speed bytes = speed(triad, triad.bytes_per_pass(), seconds);
         together.arrive_and_wait();
-        found[i].gflops = speed(multiply_add, MultiplyAdd::flop_per_pass(), seconds) / 1e9;
+        const Speed flop = speed(multiply_add, MultiplyAdd::flop_per_pass(), seconds);
+        found[i].triad_mbps = bytes.best / 1e6;
+        found[i].gflops = flop.best / 1e9;
+        found[i].steady = std::min(bytes.steady, flop.steady);
         found[i].correct = triad.correct() && multiply_add.correct();
     });
     return found;

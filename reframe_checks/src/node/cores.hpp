@@ -11,6 +11,7 @@ namespace measure::node {
 struct CoreSpeeds {
     double triad_mbps;  // 10^6 bytes a second
     double gflops;
+    double steady;  // mean speed over the best, of the kernel in which it is less
     bool correct;
 };
 

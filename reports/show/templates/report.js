@@ -121,3 +121,10 @@ addEventListener("afterprint", () => {
   for (const details of opened) details.open = false;
   for (const canvas of document.querySelectorAll(".canvas")) canvas.style.zoom = "";
 });
+// What an address leads to is unfolded.
+const unfoldTarget = () => {
+  const folded = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("details");
+  if (folded) folded.open = true;
+};
+addEventListener("hashchange", unfoldTarget);
+unfoldTarget();

@@ -229,9 +229,11 @@ def test_a_sample_of_a_disturbed_node_is_marked(campaign, tmp_path):
     campaign.add(latency(), 3)
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     page = (tmp_path / "d/dossier.html").read_text()
-    assert page.count("◍") == 1
+    assert page.count("◍") == 3, "at the node, and twice in the summary"
     assert "others used 3.1 of 64 cores of node2" in page
     assert "1 of 3 samples taken while others used the nodes" in page
+    summary = page[: page.index('<section class="clause"')]
+    assert summary.count("1 of 3 samples disturbed") == 2, "on the first page and in the table of clauses"
     assert page.count('<circle class="disturbed"') == 1
     assert verify(tmp_path / "d").exit_status == 0
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reports.acceptance.judge import Acceptance, Outcome, judge
+from reports.acceptance.judge import Acceptance, ClauseOutcome, judge
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
 
@@ -26,10 +26,10 @@ def only(campaign):
 @pytest.mark.parametrize(
     ("values", "outcome", "acceptance"),
     [
-        ([9, 10, 30], Outcome.MET, Acceptance.ACCEPTED),
-        ([9, 10.5, 30], Outcome.NOT_MET, Acceptance.NOT_ACCEPTED),
-        ([1, 1], Outcome.INCOMPLETE, Acceptance.INCOMPLETE),
-        ([], Outcome.INCOMPLETE, Acceptance.INCOMPLETE),
+        ([9, 10, 30], ClauseOutcome.MET, Acceptance.ACCEPTED),
+        ([9, 10.5, 30], ClauseOutcome.NOT_MET, Acceptance.NOT_ACCEPTED),
+        ([1, 1], ClauseOutcome.INCOMPLETE, Acceptance.INCOMPLETE),
+        ([], ClauseOutcome.INCOMPLETE, Acceptance.INCOMPLETE),
     ],
 )
 def test_outcome_and_acceptance(campaign, values, outcome, acceptance):
@@ -59,14 +59,14 @@ def test_what_is_no_sample(campaign, changes, words):
     campaign.measure(9, 9)
     campaign.add(latency(value=value, **changes), repeat=3)
     found = only(campaign)
-    assert found.outcome is Outcome.INCOMPLETE
+    assert found.outcome is ClauseOutcome.INCOMPLETE
     assert any(words in problem and "repeat 3" in problem for problem in found.problems), found.problems
 
 
 def test_the_contract_decides_and_not_the_sites_reference(campaign):
     campaign.demand(clause(threshold={"value": 1000, "unit": "us"}))
     campaign.measure(600, 600, 600, fail_phase="performance")
-    assert only(campaign).outcome is Outcome.MET
+    assert only(campaign).outcome is ClauseOutcome.MET
 
 
 def test_a_selector_that_means_several_series(campaign):
@@ -74,7 +74,7 @@ def test_a_selector_that_means_several_series(campaign):
     campaign.add(latency("cpu"))
     campaign.add(latency("gpu"))
     found = only(campaign)
-    assert found.outcome is Outcome.INCOMPLETE
+    assert found.outcome is ClauseOutcome.INCOMPLETE
     assert "means 2 series" in found.problems[0]
 
 
@@ -90,7 +90,7 @@ def test_a_selector_that_means_nothing_says_what_run_said(campaign):
 def test_one_session_counts_once(campaign):
     for repeat in (1, 2, 3):
         campaign.add(latency(), repeat, session="the same")
-    assert only(campaign).outcome is Outcome.INCOMPLETE
+    assert only(campaign).outcome is ClauseOutcome.INCOMPLETE
 
 
 def test_an_attempt_made_again_is_told(campaign):
@@ -143,16 +143,18 @@ def test_a_sample_beside_jobs_of_others_is_marked(campaign):
 
 
 def test_an_interval_across_the_threshold_is_remarked(campaign):
-    assert "the confidence interval reaches across the threshold" in only(campaign.measure(9, 9, 11)).remarks
+    found = only(campaign.measure(9, 9, 11))
+    assert "the confidence interval reaches across the threshold" in found.remarks
+    assert found.doubts == ("interval reaches across the threshold",)
 
 
 @pytest.mark.parametrize(
     ("values", "outcome"),
     [
-        ({"node1": 1, "node2": 1}, Outcome.MET),
-        ({"node1": 1, "node2": 0}, Outcome.NOT_MET),
-        ({"node1": 1}, Outcome.INCOMPLETE),
-        ({"node1": 1, "node2": 1, "node3": 1}, Outcome.INCOMPLETE),
+        ({"node1": 1, "node2": 1}, ClauseOutcome.MET),
+        ({"node1": 1, "node2": 0}, ClauseOutcome.NOT_MET),
+        ({"node1": 1}, ClauseOutcome.INCOMPLETE),
+        ({"node1": 1, "node2": 1, "node3": 1}, ClauseOutcome.INCOMPLETE),
     ],
 )
 def test_every_node(campaign, values, outcome):
@@ -185,4 +187,4 @@ def test_waivers_and_options(campaign, clauses, acceptance):
 
 
 def test_a_met_clause_needs_no_waiver(campaign):
-    assert only(campaign.demand(clause(waiver=WAIVER)).measure(9, 9, 9)).outcome is Outcome.MET
+    assert only(campaign.demand(clause(waiver=WAIVER)).measure(9, 9, 9)).outcome is ClauseOutcome.MET

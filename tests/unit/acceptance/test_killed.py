@@ -9,7 +9,7 @@ from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.judge import Outcome, judge
+from reports.acceptance.judge import ClauseOutcome, judge
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many
@@ -46,7 +46,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
         finished = now
     work()
     verdict = judge(campaign).clauses[0]
-    assert verdict.outcome is Outcome.MET
+    assert verdict.outcome is ClauseOutcome.MET
     assert [sample.value for sample in verdict.samples] == [repeat / 100 for repeat in range(1, repeats + 1)]
 
 

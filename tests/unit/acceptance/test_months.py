@@ -5,10 +5,10 @@ The reliability tests (c = 5) last 463.7 h of uptime and 1854.9 node-hours; thre
 
 import pytest
 
-from reports.acceptance.judge import Outcome
+from reports.acceptance.judge import ClauseOutcome
 from tests.unit.acceptance.outages import CONTRACT_TEXT, verdicts, written
 
-MET, NOT_MET, INCOMPLETE = Outcome.MET, Outcome.NOT_MET, Outcome.INCOMPLETE
+MET, NOT_MET, INCOMPLETE = ClauseOutcome.MET, ClauseOutcome.NOT_MET, ClauseOutcome.INCOMPLETE
 
 
 def quiet(month):

@@ -6,7 +6,7 @@ import yaml
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify
-from reports.acceptance.judge import Acceptance, Outcome, judge
+from reports.acceptance.judge import Acceptance, ClauseOutcome, judge
 from tests.unit.acceptance.conftest import clause, contract
 
 WAIVER = {"reason": "the cable is on order", "name": "A. Buyer", "date": "2026-11-21"}
@@ -42,7 +42,7 @@ def test_a_waiver_given_after_measuring_excuses_and_the_dossier_says_so(campaign
     assert judge(campaign).acceptance is Acceptance.NOT_ACCEPTED
     command = ["acceptance", "report", str(campaign.folder), "--no-pdf", "-o", str(tmp_path / "d")]
     assert main([*command, "--contract", str(agreed(clause(waiver=WAIVER)))]) == 2, "no clause at all is met"
-    assert judge(campaign).clauses[0].outcome is Outcome.WAIVED
+    assert judge(campaign).clauses[0].outcome is ClauseOutcome.WAIVED
     assert sorted(path.name for path in (tmp_path / "d").glob("contract*")) == ["contract.1.yaml", "contract.yaml"]
     page = (tmp_path / "d/dossier.html").read_text()
     assert "the waiver was given after the run had begun" in page

@@ -19,7 +19,7 @@ def fills():
 
     def node(half):
         def speeds(active, triad):
-            return CoreSpeeds((triad,) * active, (20.0,) * active)
+            return CoreSpeeds((triad,) * active, (20.0,) * active, (1.0,) * active)
 
         spread = {1: speeds(1, 20e3), 2: speeds(2, 20e3), 4: speeds(4, half), 8: speeds(8, 10e3)}
         packed = {2: speeds(2, 20e3), 4: speeds(4, 10e3)}

@@ -1,5 +1,6 @@
 """What the check itself makes of a job whose node is lost, or that Slurm has ended."""
 
+import os
 import types
 from contextlib import nullcontext
 
@@ -143,3 +144,29 @@ def test_what_ended_well_is_left_to_the_check(check):
     check.job = job("COMPLETED")
     HangWatch.say_who_hangs(check)
     assert (check.hint, check.ended_by_slurm) == ("look at the cable", "")
+
+
+def test_who_has_the_address_of_another_is_named_alone_and_both_are_done_without(check):
+    check.record_findings = lambda findings: setattr(check, "findings", findings)
+    with pytest.raises(SanityError, match="node2: it has"):
+        HangWatch.blame(check, "hang", {("node2",): ("address", "it has the address of node1")}, ["node1"])
+    assert check.hung_on == ["node1", "node2"]
+    assert [(finding.kind, finding.name) for finding in check.findings] == [("node", "node2")]
+
+
+def test_a_link_is_named_and_neither_of_its_nodes(check):
+    check.record_findings = lambda findings: setattr(check, "findings", findings)
+    with pytest.raises(SanityError, match="node2-node4: "):
+        HangWatch.blame(check, "hang", {("node2", "node4"): ("link", "long messages do not arrive")})
+    assert check.hung_on == ["node2", "node4"]
+    assert [(finding.kind, finding.name) for finding in check.findings] == [("link", "node2-node4")]
+
+
+@pytest.mark.parametrize(("status", "cancelled"), [("1\n", True), ("0\n", False), ("", False)])
+def test_a_failed_job_whose_end_slurm_does_not_believe_is_cancelled_some_time_later(check, tmp_path, status, cancelled):
+    assert not HangWatch.failed_and_not_ended(check)
+    ended = tmp_path / hang_watch.ENDED_FILE
+    ended.write_text(status)
+    assert not HangWatch.failed_and_not_ended(check)
+    os.utime(ended, (0, 0))
+    assert HangWatch.failed_and_not_ended(check) == cancelled

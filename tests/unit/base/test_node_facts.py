@@ -220,7 +220,8 @@ def test_mounts(room, monkeypatch):
     )
     monkeypatch.setattr(mounts, "read", lambda path: table)
     found = mounts.mounted()
-    assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2"}
+    assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2",
+                                 "device": "8:1"}  # fmt: skip
     assert found["/scratch"]["type"] == "tmpfs", "the last mount hides those before"
     assert mounts.for_survey()["mounted"] == [
         ["8:1", "/", "/mnt/a b", "nfs4", "srv:/a"],
@@ -318,6 +319,35 @@ def test_settings_of_tcp(room, tree, monkeypatch):
     found = tcp.facts()
     assert (found["tcp.tcp_congestion_control"], found["tcp.tcp_rmem"]) == ("bbr", "4096 131072 6291456")
     assert found["tcp.rmem_max"] is None, "the kernel shows it in its first namespace only"
+
+
+def test_every_setting_of_tcp_is_told_but_for_what_follows_from_the_memory_or_is_secret(room, tree, monkeypatch):
+    tcp = room("tcp")
+    names = ("tcp_window_scaling", "tcp_of_tomorrow", "tcp_mem", "tcp_fastopen_key", "tcp_available_ulp", "udp_mem")
+    folder = tree({f"ipv4/{name}": "1" for name in names} | {"ipv4/conf/all/rp_filter": "2"})
+    monkeypatch.setattr(tcp, "SETTINGS", str(folder))
+    found = tcp.facts()
+    assert {name for name, value in found.items() if value == "1"} == {
+        "tcp.tcp_window_scaling", "tcp.tcp_of_tomorrow",
+    }  # fmt: skip
+    assert "rp_filter=2" in found["tcp.of_interface.all"]
+
+
+@pytest.mark.parametrize(("count", "share"), [("0", 1), ("950", 0.05), (None, None)])
+def test_tracked_connections(room, tree, monkeypatch, count, share):
+    tcp = room("tcp")
+    counts = {"netfilter/nf_conntrack_count": count} if count else {}
+    monkeypatch.setattr(tcp, "SETTINGS", str(tree({"netfilter/nf_conntrack_max": "1000", **counts})))
+    assert tcp.facts()["conntrack.free_share"] == share
+
+
+def test_an_address_of_this_node_is_its_own(room):
+    names = room("names")
+    assert not names.is_own("192.0.2.251")
+    assert not names.is_own("127.0.0.1"), "every node has it"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.connect(("192.0.2.251", 9))
+        assert names.is_own(asking.getsockname()[0])
 
 
 def test_what_is_left(room, tmp_path, monkeypatch):

@@ -66,6 +66,8 @@ def odd(name, *values, expected=None):
         ("left.busy_process.mmfsd_cores", (0.3, 0.4, None), []),
         ("tcp.tcp_congestion_control", ("cubic", "reno", "cubic"), [("n2",)]),
         ("way.n1", (None, "Invalid argument", None), [("n2",)]),
+        ("taken.n1", (None, "10.0.0.1", None), [("n2",)]),
+        ("conntrack.free_share", (0.9, 0.01, 1.0), [("n2",)]),
         # A cold cache is no fault.
         ("lookup.median_ms", (1, 900, 2), []),
         ("lookup.median_ms", (1, 2000, 2), [("n2",)]),

@@ -1,6 +1,7 @@
 """What the suite uses of ReFrame beyond its manual does what the suite thinks, in every version that it allows."""
 
 import inspect
+import json
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ from reframe.core.launchers import mpi
 from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, suppress_deprecations
 
+from kappa.core.record.journal import VARIABLE, report_of
 from reframe_checks.base.reframe_internals import (
     TESTED_BELOW,
     TESTED_FROM,
@@ -48,7 +50,10 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.record.model import hash_without_added
+from reframe_checks.base.case_journal import keep_journal
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended, registered_checks
+
+keep_journal()
 
 
 class JudgedWhileItRuns(rfm.RunOnlyRegressionTest, special=True):
@@ -112,21 +117,41 @@ def passes_with(version_path: str, folder: pathlib.Path) -> None:
     """Runs the checks above, one of which fails, with the ReFrame on ``version_path``."""
     (folder / "settings.py").write_text(SETTINGS)
     (folder / "internals.py").write_text(CHECK)
+    (folder / "journal").touch()
     done = subprocess.run(
         [
             sys.executable, "-c", "from reframe.frontend.cli import main; main()", "--nocolor", "-C", "settings.py",
             "-c", "internals.py", "-r", "--keep-stage-files", "--prefix", folder,
+            "--session-extras=mode=smoke,purpose=p", "--session-extras=budget=1",
         ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([version_path, str(REPOSITORY)])},
+        env={
+            **os.environ, "PYTHONPATH": os.pathsep.join([version_path, str(REPOSITORY)]),
+            VARIABLE: str(folder / "journal"),
+        },
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert re.search(r"^\[  FAILED  \] Ran 2/2 test case\(s\) .*\(1 failure", done.stdout, re.MULTILINE), done.stdout
     assert "job exited with exit code 1" in done.stdout
+    cases_are_noted(json.loads((folder / "report.json").read_text()), (folder / "journal").read_text())
     running, failing = (next(folder.glob(f"stage/**/{name}*/rfm_job.sh")) for name in ("Running", "Failing"))
     trap, begun, prepared = running.read_text().splitlines()[1:4]
     assert trap.startswith("trap 'exitcode=$?; ")
     assert (begun, prepared) == ("echo begun > begun.txt", "echo prepared")
     assert (failing.parent / "rfm_job.out").read_text().splitlines() == ["prepared", "failed (exit code: 1): false"]
+
+
+def cases_are_noted(report, journal):
+    """The journal holds what the report does, but for what ReFrame knows at its end only."""
+    noted = report_of(journal, "")
+    late = ("time_", "num_", "cut")
+    both = [one["session_info"].items() for one in (noted, report)]
+    info = [{key: value for key, value in one if not key.startswith(late)} for one in both]
+    assert info[0] == info[1] and info[0]["mode"] == "smoke" and info[0]["budget"] == "1"
+    cases = [
+        {case["name"]: (case["result"], case["perfvalues"], case["fail_reason"], case["jobid"]) for case in cases}
+        for cases in (noted["runs"][0]["testcases"], report["runs"][0]["testcases"])
+    ]
+    assert cases[0] == cases[1] and len(cases[0]) == 2
 
 
 def test_with_the_installed_version(tmp_path):

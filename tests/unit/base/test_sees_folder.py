@@ -30,7 +30,7 @@ def ended(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("state", ["FAILED", "COMPLETED"])
 def test_the_first_node_of_a_job_without_output_is_named(ended, tmp_path, state):
-    assert ended(state) == [{"node3": ("unseen", f"does not see {tmp_path}, or may not write there")}]
+    assert ended(state) == [{("node3",): ("unseen", f"does not see {tmp_path}, or may not write there")}]
 
 
 def test_a_job_that_began_or_never_got_a_node_names_nobody(ended, tmp_path):

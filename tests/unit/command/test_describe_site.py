@@ -2,7 +2,6 @@
 
 import pytest
 
-from kappa.app.command import describe_site
 from kappa.app.command.main import main
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
@@ -20,7 +19,7 @@ def asked_of(monkeypatch):
 
     def say(cluster):
         monkeypatch.setattr(
-            describe_site, "survey", lambda _asker, path, access, _tell: surveyed(cluster, path, access)
+            "kappa.app.conduct.surveying.survey", lambda _asker, path, access, _tell: surveyed(cluster, path, access)
         )
 
     say(Recorded())

@@ -13,7 +13,7 @@ def test_all_after_two_dashes_is_for_reframe(own, monkeypatch):
         seen.append((mode, options))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kappa.app.command.plan.require_sense", stop)
+    monkeypatch.setattr("kappa.app.conduct.preflight.require_sense", stop)
     with pytest.raises(KeyboardInterrupt):
         run(["embedded", *own, "--", "-x", "OsuLatency", "--nocolor"])
     assert seen == [("links" if own else "nightly", ["-x", "OsuLatency", "--nocolor"])]

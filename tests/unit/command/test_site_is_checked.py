@@ -1,5 +1,6 @@
 """A command that is about a site refuses one whose files hold a name that nothing knows."""
 
+import json
 import pathlib
 import shutil
 from collections import Counter
@@ -8,8 +9,12 @@ import pytest
 
 from kappa.app.command import main as command
 from kappa.app.conduct import preflight
-from kappa.app.conduct.session import NoReportError, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import Conductor, ReframeSession
+from kappa.app.conduct.validation import Validation
 from kappa.core.ground.documents import YamlFile
+from kappa.core.ground.processes import Stop, StoppedError
+from kappa.core.sites.load import JUDGED_BY, Site
 
 SITE = pathlib.Path(__file__).parents[3] / "site_configs/cpu-infiniband"
 RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
@@ -114,3 +119,32 @@ def test_a_run_parses_every_file_once_before_it_starts(site, parsed, monkeypatch
     assert "ReFrame is started" in capsys.readouterr().err
     references = {path.name for path in site.glob("references/*.yaml")}
     assert parsed == dict.fromkeys({"site.yaml", "expected.yaml", "acceptance.yaml", *references}, 1)
+
+
+def test_a_run_keeps_what_it_was_judged_by(site, tmp_path, monkeypatch, capsys):
+    run, before = tmp_path / "run", (site / "expected.yaml").read_text()
+
+    def measured(self, conductor):
+        (site / "expected.yaml").write_text(f"{before}# edited while it ran\n")
+        shutil.copy(RECORDED, self.report)
+        raise StoppedError("stopped, with a report")
+
+    def verdict(by):
+        status = command.main(["verdict", str(run), "--json", "-", "--site", str(by)])
+        return status, json.loads(capsys.readouterr().out)
+
+    run.mkdir()
+    monkeypatch.setattr(ReframeSession, "run", measured)
+    with pytest.raises(StoppedError):
+        Validation(Site(site), "nightly", [], run).measure(Conductor(Stop()))
+    capsys.readouterr()
+    then = run / JUDGED_BY / "cpu-infiniband"
+    assert (then / "expected.yaml").read_text() == before
+    assert (then / "site.yaml").read_text() == (site / "site.yaml").read_text()
+    status, told = verdict(site)
+    assert told["judged_by"] == [str(then / "expected.yaml")]
+    assert verdict(then) == (status, told | {"judged_by": []})
+    (site / "expected.yaml").write_text("left_out: [")
+    assert verdict(then)[0] == status, "what is broken now does not matter for what was"
+    (site / "expected.yaml").write_text(before)
+    assert verdict(site)[1]["judged_by"] == []

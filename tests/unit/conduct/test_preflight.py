@@ -40,7 +40,7 @@ def sbatch(tmp_path, monkeypatch):
         (folder / "sbatch").chmod(0o755)
         return called
 
-    for name in ("sacct", "squeue"):
+    for name in ("sacct", "squeue", "scontrol"):
         (folder / name).write_text("#!/bin/sh\n")
         (folder / name).chmod(0o755)
     return put
@@ -149,6 +149,23 @@ def test_what_one_partition_refuses_is_said_of_that_one(sbatch, site):
 def test_what_is_said_of_nodes_or_of_the_job_tried_is_left_to_the_checks(sbatch, site, said):
     sbatch(f'echo "allocation failure: {said}" >&2; exit 1')
     preflight.require_ready(Site(site), site, "nightly", [])
+
+
+@pytest.mark.parametrize(("offset_s", "said"), [(86_400, "behind"), (-300, "ahead of"), (2, ""), (-2, "")])
+def test_a_clock_that_is_not_slurms_is_said_before_any_job(sbatch, site, offset_s, said):
+    sbatch("exit 0")
+    scontrol = shutil.which("scontrol")
+    told = f'echo "Configuration data as of $(date --date="{offset_s} sec" +%s)"'
+    pathlib.Path(scontrol).write_text(f"#!/bin/sh\n{told}\n")
+    if not said:
+        return preflight.require_ready(Site(site), site, "nightly", [])
+    [line] = complaint(site)
+    assert "clock of this machine" in line and said in line
+
+
+@pytest.mark.parametrize("said", ["", "slurmctld is down", "Configuration data as of 2026-11-26T13:27:37\n"])
+def test_a_clock_that_is_not_told_is_no_problem(said):
+    assert preflight.apart(said, 0, 1) == ""
 
 
 def test_a_controller_that_does_not_answer(sbatch, site, monkeypatch):

@@ -2,20 +2,24 @@
 
 import dataclasses
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 import pytest
 
-from kappa.app.conduct.session import Conductor, NoReportError, ReframeSession, recover, reframe
+from kappa.app.conduct import results_disk
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import Conductor, ReframeSession, reframe
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Stop, StoppedError
 from kappa.core.sites.load import Site
-from tests.waiting import PATIENCE_S, late_when
+from tests.waiting import PATIENCE_S, late_when, until
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"
 
@@ -60,6 +64,71 @@ def test_told_to_stop_it_keeps_what_reframe_recorded_as_it_ended(session, tmp_pa
     with pytest.raises(StoppedError):
         session("touch ran").run(Conductor(stop))
     assert not (tmp_path / "ran").exists()
+
+
+ENDED = """echo '{"session_info": {"uuid": "u"}}' >> "$KAPPA_JOURNAL"
+echo '{"number": 0, "run": 0, "case": {"name": "A"}}' >> "$KAPPA_JOURNAL"
+"""
+
+
+@pytest.mark.parametrize("end", ["kill -KILL $$", """echo '{"a' > "$report" """])
+def test_cases_that_had_ended_are_kept_without_a_report(session, tmp_path, end):
+    with pytest.raises(NoReportError, match="1 case had ended"):
+        session(ENDED + end).run(Conductor(Stop()))
+    document = json.loads((tmp_path / "run-report.json").read_text())
+    assert document["runs"] == [{"run_index": 0, "testcases": [{"name": "A"}]}]
+    assert document["session_info"]["cut"]
+    assert not (tmp_path / "run-report.json.journal").exists()
+
+
+def test_told_to_stop_it_says_so_also_without_a_report(session, tmp_path, monkeypatch):
+    late_when((tmp_path / "started").exists, monkeypatch)
+    script = "touch started; exec sleep 600"
+    with pytest.raises(StoppedError, match=r"^it reached its time limit$"):
+        session(script).run(Conductor(Stop(time.time() + PATIENCE_S)))
+    (tmp_path / "started").unlink()
+    with pytest.raises(StoppedError, match=r"^it reached its time limit, without a report: 1 case had ended$"):
+        session(ENDED + script).run(Conductor(Stop(time.time() + PATIENCE_S)))
+
+
+def test_reframe_is_told_to_end_when_its_conductor_is_killed(session, tmp_path):
+    waits = session("trap 'touch told; exit' TERM; touch started; while :; do sleep 0.1; done")
+    child = os.fork()
+    if child == 0:
+        waits.run(Conductor(Stop()))
+    until((tmp_path / "started").exists, "ReFrame is started")
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    until((tmp_path / "told").exists, "ReFrame was told to end")
+    assert (tmp_path / "run-report.json.journal").exists()
+
+
+def test_a_disk_that_fills_ends_the_session_and_names_no_node(session, tmp_path, monkeypatch):
+    """The report is written into the room that was kept for it."""
+    began = time.time()
+    cases = [
+        {"name": "A", "result": "fail", "job_completion_time_unix": began - 3600},
+        {"name": "B", "result": "fail", "job_completion_time_unix": began + 3600},
+        {"name": "C", "result": "abort", "job_completion_time_unix": None},
+        {"name": "D", "result": "pass", "job_completion_time_unix": began + 3600},
+    ]
+    (tmp_path / "cases.json").write_text(json.dumps({"session_info": {}, "runs": [{"testcases": cases}]}))
+    monkeypatch.setattr(results_disk, "LEAST_MIB", 2**40)
+    script = """trap 'cp cases.json "$report"; exit' TERM; ls -A > during; while :; do sleep 0.1; done"""
+    with pytest.raises(StoppedError, match="is full"):
+        session(script).run(Conductor(Stop()))
+    document = json.loads((tmp_path / "run-report.json").read_text())
+    assert "is full" in document["session_info"]["cut"]
+    assert ["lost_to" in case for case in document["runs"][0]["testcases"]] == [False, True, True, False]
+    assert ".room-for-the-report" in (tmp_path / "during").read_text()
+    assert not (tmp_path / ".room-for-the-report").exists()
+
+
+def test_no_room_for_a_report_is_said_before_reframe_starts(session, tmp_path, monkeypatch):
+    monkeypatch.setattr(results_disk, "RESERVE_MIB", 2**30)
+    with pytest.raises(InputError, match=r"no room for a report in .*KAPPA_RESULTS"):
+        session("touch ran").run(Conductor(Stop()))
+    assert not (tmp_path / "ran").exists() and not (tmp_path / ".room-for-the-report").exists()
 
 
 def test_what_it_says_and_what_it_holds(session, tmp_path):
@@ -116,17 +185,6 @@ def test_a_lock_is_held_by_what_a_session_left(session, tmp_path):
     finally:
         (tmp_path / "fifo").write_text("end\n")
     subprocess.run(["flock", "--timeout", str(PATIENCE_S), tmp_path / "lock", "true"], check=True)
-
-
-def test_what_a_killed_conductor_left(tmp_path):
-    part, report = tmp_path / "run-report.json.part", tmp_path / "run-report.json"
-    recover(report)
-    part.write_text("{")
-    recover(report)
-    assert not report.exists()
-    part.write_text("{}")
-    recover(report)
-    assert report.read_text() == "{}" and not part.exists()
 
 
 def test_an_environment_without_reframe(tmp_path, monkeypatch):

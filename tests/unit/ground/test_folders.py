@@ -75,7 +75,7 @@ def test_a_centres_own_sites(how, centre, monkeypatch, capsys):
         monkeypatch.setenv(folders.SITES_VARIABLE, "/what/the/option/replaces")
         assert command.main([f"--sites={centre}", "quarantine", "nowhere"]) == 2
         said = capsys.readouterr().err
-        assert f"no nowhere/settings.py in {centre}, " in said and "ours" in said
+        assert f"sites are in {centre}, " in said and "'nowhere'" in said and "ours" in said
     assert site_folder("ours") == centre / "ours"
     assert folders.own_sites() == centre
     assert folders.base_of(centre / "ours") == folders.home(), "no file is written beside a centre's repository"

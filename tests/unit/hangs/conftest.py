@@ -11,5 +11,5 @@ from reframe_checks.base.job_files import FOLDER
 def as_in_a_job(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     yield
-    for name in ("crashed", "halves", "search", "steps", "watch_nodes"):
+    for name in ("crashed", "exchange", "exchanged", "halves", "search", "steps", "watch_nodes"):
         sys.modules.pop(name, None)

@@ -109,7 +109,7 @@ def tasks(node, end, number=1):
 
 
 def crashed(said, nodes=NODES):
-    known = {"node[1-4]": NODES, "node[1-3]": NODES[:3], "node[2-3]": NODES[1:3]}
+    known = {"node[1-4]": NODES, "node[1-2]": NODES[:2], "node[1-3]": NODES[:3], "node[2-3]": NODES[1:3]}
     found = importlib.import_module("crashed").crashed(nodes, said, known.__getitem__)
     return {each["node"]: each["said"] for each in found if each["reason"] == "crashed"}
 
@@ -138,6 +138,17 @@ def test_a_library_that_cannot_be_loaded_is_told_with_the_node():
 def test_a_program_that_srun_does_not_find_names_its_node():
     assert crashed(f"{EXECVE}\n" + tasks("node3", "Exited with exit code 2"))["node3"].endswith(EXECVE)
     assert crashed(tasks("node3", "Exited with exit code 2")) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["slurmstepd-node3: error: run_command: user task_prolog can not be executed (/w/p.sh) Permission denied",
+     "slurmstepd: error: TaskProlog failed status=5", "slurmstepd: error: --task-prolog failed status=1"],
+)  # fmt: skip
+def test_a_prolog_of_tasks_that_fails_names_its_node(line):
+    ended = "Exited with exit code 1"
+    said = crashed(f"{tasks('node3', ended)}{line}\n{tasks('node[1-2]', ended)}")
+    assert said == {"node3": f"srun: error: node3: task 1: Exited with exit code 1; {line}"}
 
 
 @pytest.mark.parametrize("end", ["Exited with exit code 1", "Killed", "Terminated", "Out Of Memory"])

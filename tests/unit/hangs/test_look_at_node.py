@@ -76,6 +76,34 @@ def test_a_rank_that_stands_in_a_phase_is_late_and_its_phase_is_told_when_it_is_
     assert stopped["phase"] == "latency with node1"
 
 
+def test_a_process_that_sleeps_until_a_file_answers_is_told_with_the_file(process, tmp_path):
+    os.mkfifo(tmp_path / "settings")
+    waiting = process(f"print('ready', flush=True); open({str(tmp_path / 'settings')!r})")
+    assert waiting.stdout.readline() == b"ready\n"
+
+    def blocked():
+        return look()["blocked"]
+
+    until(blocked, "it waits for the file")
+    [found] = blocked()
+    assert (found["pid"], found["state"]) == (waiting.pid, "S")
+    assert str(tmp_path / "settings") in found["waits"] or found["waits"] == "wait_for_partner"
+
+
+@pytest.mark.parametrize("program", ["import time; time.sleep(1000)", "import sys; sys.stdin.read()"])
+def test_a_process_that_sleeps_for_another_reason_is_not_blocked(process, program):
+    process(f"print('ready', flush=True); {program}").stdout.readline()
+    assert look()["blocked"] == []
+
+
+@pytest.mark.parametrize(("mode", "told"), [(0o600, True), (0o700, False)])
+def test_a_prolog_that_cannot_be_executed_is_told(monkeypatch, tmp_path, mode, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "node_watch.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "node_watch.sh").chmod(mode)
+    assert look()["unexecutable"] is told
+
+
 def test_processes_of_others_and_of_the_watch_are_left_out(process):
     other, watch = process(BUSY, SLURM_JOB_ID="another"), process(BUSY, KAPPA_WATCH="yes")
     for each in (other, watch):

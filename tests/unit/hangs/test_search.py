@@ -14,7 +14,19 @@ NODES = ["node1", "node2", "node3", "node4"]
 
 
 def told(node, **changes):
-    return {"node": node, "stopped": [], "blocked": [], "late": [], "asleep": False, "library": LIBRARY, **changes}
+    return {
+        "node": node, "stopped": [], "blocked": [], "late": [], "asleep": False, "library": LIBRARY,
+        "addresses": [f"10.0.0.{node[-1]}"], **changes,
+    }  # fmt: skip
+
+
+def exchanged(failed, refused=()):
+    """What ``exchange.py`` tells of each two nodes."""
+    return [
+        {"node": node, "peer": peer, "failure": failed.get((node, peer)), "answered_by": None,
+         "refused": "Operation not permitted" if (node, peer) in refused else None}
+        for node in NODES for peer in NODES if node != peer
+    ]  # fmt: skip
 
 
 @pytest.fixture
@@ -22,7 +34,7 @@ def search(monkeypatch):
     """search(nodes=…, told=…): finds at the 20th second; ``mpi`` are the nodes where it does not start."""
 
     class Steps:
-        left, down, mpi, tries = NODES, (), (), 0
+        left, down, mpi, tries, exchanged, refusing = NODES, (), (), 0, (), ()
 
         def nodes_left(self):
             return self.left
@@ -31,11 +43,16 @@ def search(monkeypatch):
             return [*self.down]
 
         def looks(self, groups, _):
-            return [{node: self.told[node] for node in group if node in self.told} for group in groups]
+            refused = [group for group in groups if len(group) > 1 and {*self.refusing} & {*group}]
+            return [{node: self.told[node] for node in group if node in self.told and group not in refused}
+                    for group in groups]  # fmt: skip
 
         def starts_of_mpi(self, groups, *_):
             self.tries += 1
             return [not {*self.mpi} & {*group} for group in groups]
+
+        def exchange(self, nodes):
+            return [*self.exchanged]
 
         names = None  # the nodes of a compact list, of which there is none here
 
@@ -45,6 +62,7 @@ def search(monkeypatch):
     module = importlib.import_module("search")
     fake = Steps()
     monkeypatch.setattr(module, "steps", fake)
+    monkeypatch.setattr(module, "address_of", lambda name: f"10.0.0.{name[-1]}")
     searching = module.Search(NODES, 2.0, "pair_sweep", ["srun"])
 
     def find(elapsed_s=9.0, failed=False, said="", **changes):
@@ -106,6 +124,19 @@ def test_a_folder_that_no_node_sees_names_nobody(search):
     assert search(**{node: {"unseen": True} for node in NODES}) == []
 
 
+def test_a_node_that_cannot_execute_the_prolog_of_a_job_that_failed_is_named(search):
+    assert search(failed=True, node3={"unexecutable": True}) == [("node3", "unexecutable")]
+    assert search(node3={"unexecutable": True}) == []
+    # Such a job runs without a prolog, so that it has failed for another reason.
+    assert search(failed=True, node1={"unexecutable": True}) == []
+
+
+def test_a_prolog_that_fails_is_told_where_it_keeps_every_step_from_starting(search):
+    ended = "srun: error: node3: task 2: Exited with exit code 5\nslurmstepd: error: TaskProlog failed status=5"
+    assert search(failed=True, node3=None, said=ended) == [("node3", "crashed")]
+    assert search(failed=True, node3=None, said=ended.splitlines()[0]) == [("node3", "silent")]
+
+
 def test_a_running_job_whose_nodes_cannot_be_listed_has_lost_none(monkeypatch):
     """scontrol is slow or cannot be started, as where it lies on a file system that hangs."""
     steps = importlib.import_module("steps")
@@ -146,3 +177,23 @@ def test_a_crash_names_its_node_where_mpi_starts_on_all(search):
     said = "srun: error: node2: task 1: Segmentation fault"
     assert search(failed=True, said=said) == [("node2", "crashed")]
     assert search(failed=True, mpi=["node4"], said=said) == [("node4", "mpi")]
+
+
+def test_a_node_with_the_address_of_another_is_named_and_not_the_other(search):
+    """Slurm takes the one for the other, so that no step starts there."""
+    both = {"addresses": ["10.0.0.2", "10.0.0.3"]}
+    assert search(node2=both) == [("node2", "address")]
+    assert search(node2=both, node3=None) == [("node2", "address")]
+    assert search(node2=both, node3=None, refusing=["node3"]) == [("node2", "address")]
+
+
+def test_nodes_that_are_one_machine_have_no_address_of_another(search):
+    assert search(**{node: {"addresses": [f"10.0.0.{each}" for each in range(1, 5)]} for node in NODES}) == []
+
+
+def test_the_network_is_tried_when_a_rank_stands_still(search):
+    failed = {("node2", "node4"): "nothing moves for 8 s"}
+    assert search(exchanged=exchanged(failed)) == []
+    late = {"late": [{**STOPPED, "state": "S"}]}
+    assert search(node2=late, exchanged=exchanged(failed)) == [("node2", "link")]
+    assert search.steps.tries == 0

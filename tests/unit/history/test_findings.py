@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reports.history.findings import Kind
+from reports.history.findings import FindingKind
 from reports.history.judgement import judge_series, unsteady
 from tests.tiers import long
 
@@ -31,7 +31,7 @@ def test_a_step_is_found_where_it_is():
         values = noise(seed)
         values[40:] *= 0.9
         finding = judge_series(values, FALSE_ALARMS)
-        assert finding.kind is Kind.STEP
+        assert finding.kind is FindingKind.STEP
         assert abs(finding.at - 40) <= 2
         assert finding.change == pytest.approx(-0.1, abs=0.02)
 
@@ -41,19 +41,19 @@ def test_a_young_step_is_found_each_night(nights):
     values = noise(1)
     values[-nights:] *= 0.8
     finding = judge_series(values, FALSE_ALARMS)
-    assert finding.kind is Kind.STEP
+    assert finding.kind is FindingKind.STEP
     assert abs(finding.at - (60 - nights)) <= 1
 
 
 def test_a_drift_is_no_step():
     found = kinds(lambda seed: noise(seed) * np.linspace(1, 0.8, 60))
-    assert found.count(Kind.DRIFT) >= 19
-    assert Kind.QUIET not in found
+    assert found.count(FindingKind.DRIFT) >= 19
+    assert FindingKind.QUIET not in found
 
 
 def test_a_steady_drift_is_found_in_ten_values():
     finding = judge_series(noise(1, n=10, share=0.002) * np.linspace(1, 0.9, 10), FALSE_ALARMS)
-    assert finding.kind is Kind.DRIFT
+    assert finding.kind is FindingKind.DRIFT
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_drift_that_begins_late_is_a_drift_from_there(n, begins, share, loss):
         return noise(seed, n, share) * np.interp(range(n), (0, begins, n - 1), (1, 1, 1 - loss))
 
     found = [judge_series(make(seed), FALSE_ALARMS, -1) for seed in SEEDS]
-    assert [one.kind for one in found].count(Kind.DRIFT) >= 19
+    assert [one.kind for one in found].count(FindingKind.DRIFT) >= 19
     assert abs(np.median([one.at for one in found]) - begins) <= 4
     assert np.median([one.change for one in found]) == pytest.approx(-loss, abs=0.02)
 
 
 def test_a_late_step_is_no_drift():
-    assert set(kinds(lambda seed: levels(seed, (100, 200), (90, 60)))) == {Kind.STEP}
+    assert set(kinds(lambda seed: levels(seed, (100, 200), (90, 60)))) == {FindingKind.STEP}
 
 
 def test_a_step_that_drifts_back_a_little_is_still_a_step_worse():
@@ -78,7 +78,7 @@ def test_a_step_that_drifts_back_a_little_is_still_a_step_worse():
         return np.concatenate([levels(seed, (100, 60)), levels(100 + seed, (1, 60)) * np.linspace(90, 93, 60)])
 
     found = [judge_series(make(seed), FALSE_ALARMS, -1) for seed in SEEDS]
-    assert {(one.kind, one.at, one.worse(-1)) for one in found} == {(Kind.STEP, 60, True)}
+    assert {(one.kind, one.at, one.worse(-1)) for one in found} == {(FindingKind.STEP, 60, True)}
 
 
 @pytest.mark.parametrize("nights", range(1, 9))
@@ -91,7 +91,7 @@ def test_the_newest_values_are_judged_whatever_was_before(earlier, nights):
     start = sum(count for _, count in earlier)
     for seed in SEEDS:
         finding = judge_series(levels(seed, *earlier, (50, nights)), FALSE_ALARMS, -1)
-        assert finding.kind is (Kind.OUTLIER if nights == 1 else Kind.STEP)
+        assert finding.kind is (FindingKind.OUTLIER if nights == 1 else FindingKind.STEP)
         assert (finding.at, finding.worse(-1)) == (start, True)
         assert finding.change < -0.4
 
@@ -99,13 +99,13 @@ def test_the_newest_values_are_judged_whatever_was_before(earlier, nights):
 def test_the_newest_value_is_judged_after_a_drift():
     values = np.append(levels(1, (1, 60)) * np.linspace(100, 120, 60), 60)
     finding = judge_series(values, FALSE_ALARMS, -1)
-    assert (finding.kind, finding.at, finding.worse(-1)) == (Kind.OUTLIER, 60, True)
+    assert (finding.kind, finding.at, finding.worse(-1)) == (FindingKind.OUTLIER, 60, True)
 
 
 def test_a_small_recovery_does_not_undo_a_step():
     for seed in SEEDS:
         finding = judge_series(levels(seed, (100, 60), (50, 40), (55, 40)), FALSE_ALARMS, -1)
-        assert (finding.kind, finding.at, finding.worse(-1)) == (Kind.STEP, 60, True)
+        assert (finding.kind, finding.at, finding.worse(-1)) == (FindingKind.STEP, 60, True)
         assert finding.change == pytest.approx(-0.45, abs=0.02)
 
 
@@ -119,13 +119,13 @@ def test_what_came_after_an_old_step_is_judged_without_it():
     assert judge_series(old, FALSE_ALARMS, -1).at == 60
     assert not judge_series(old, FALSE_ALARMS, -1, since=70).changed
     finding = judge_series(np.append(old, levels(2, (40, 2))), FALSE_ALARMS, -1, since=70)
-    assert (finding.kind, finding.at, finding.worse(-1)) == (Kind.STEP, 100, True)
+    assert (finding.kind, finding.at, finding.worse(-1)) == (FindingKind.STEP, 100, True)
 
 
 def test_an_outlier_hides_no_step_from_those_who_ask_for_a_steady_sample():
     finding = unsteady(levels(1, (100, 60), (80, 40), (40, 1)), FALSE_ALARMS)
     assert finding is not None
-    assert (finding.kind, finding.at) == (Kind.STEP, 60)
+    assert (finding.kind, finding.at) == (FindingKind.STEP, 60)
 
 
 def test_the_newest_value_that_stands_out_is_found():
@@ -134,20 +134,20 @@ def test_the_newest_value_that_stands_out_is_found():
         values[-1] = 70
         return values
 
-    assert kinds(make) == [Kind.OUTLIER] * len(SEEDS)
+    assert kinds(make) == [FindingKind.OUTLIER] * len(SEEDS)
 
 
 def test_an_outlier_of_the_past_is_none_of_today():
     values = noise(1)
     values[30] = 50
-    assert judge_series(values, FALSE_ALARMS).kind is Kind.QUIET
+    assert judge_series(values, FALSE_ALARMS).kind is FindingKind.QUIET
 
 
 def test_two_levels_in_random_order_are_noise():
     def make(seed):
         return noise(seed, share=0.005) * np.random.default_rng(seed).choice([1, 1.3], 60)
 
-    assert set(kinds(make)) == {Kind.BIMODAL}
+    assert set(kinds(make)) == {FindingKind.BIMODAL}
 
 
 @pytest.mark.parametrize("shape", ["normal", "student", "lognormal"])
@@ -180,8 +180,8 @@ def test_what_is_rarely_not_zero_is_found_when_it_lasts_or_is_far_out():
     values = np.zeros(60)
     values[[5, 17, 23, 31, 40, 52]] = [0.1, 0.15, 0.1, 0.12, 0.2, 0.1]
     assert not judge_series(np.append(values, 0.3), FALSE_ALARMS).changed
-    assert judge_series(np.append(values, 3), FALSE_ALARMS).kind is Kind.OUTLIER
-    assert judge_series(np.append(values, [0.3, 0.3, 0.3]), FALSE_ALARMS).kind is Kind.STEP
+    assert judge_series(np.append(values, 3), FALSE_ALARMS).kind is FindingKind.OUTLIER
+    assert judge_series(np.append(values, [0.3, 0.3, 0.3]), FALSE_ALARMS).kind is FindingKind.STEP
 
 
 def test_the_score_of_a_series_without_noise_is_a_number_to_print():
@@ -198,22 +198,22 @@ FILLING = (
 @pytest.mark.parametrize("runs", range(8, 25))
 def test_a_real_drift_is_found_early_and_stays_found(runs):
     finding = judge_series(np.array(FILLING[:runs]), FALSE_ALARMS)
-    assert (finding.kind, finding.worse(-1)) == (Kind.DRIFT, True)
+    assert (finding.kind, finding.worse(-1)) == (FindingKind.DRIFT, True)
 
 
 def test_equal_values_are_quiet():
-    assert judge_series(np.full(30, 5.0), FALSE_ALARMS).kind is Kind.QUIET
-    assert judge_series(np.zeros(30), FALSE_ALARMS).kind is Kind.QUIET
+    assert judge_series(np.full(30, 5.0), FALSE_ALARMS).kind is FindingKind.QUIET
+    assert judge_series(np.zeros(30), FALSE_ALARMS).kind is FindingKind.QUIET
 
 
 def test_few_values_are_not_judged():
-    assert judge_series(np.array([1.0] * 6 + [9.0]), FALSE_ALARMS).kind is Kind.THIN
+    assert judge_series(np.array([1.0] * 6 + [9.0]), FALSE_ALARMS).kind is FindingKind.THIN
 
 
 def test_a_sure_change_of_no_consequence_is_quiet():
     values = noise(1, share=0.001)
     values[30:] *= 0.99
-    assert judge_series(values, FALSE_ALARMS).kind is Kind.QUIET
+    assert judge_series(values, FALSE_ALARMS).kind is FindingKind.QUIET
 
 
 @pytest.mark.parametrize("sign, worse", [(1, False), (-1, True), (0, True)])

@@ -7,7 +7,7 @@ import pytest
 
 from kappa.tools.power import SLOW_NODE, NoFacts, Plan, blamed, false_alarms, measured, share_found
 from reports.history.adding_up import find_odd, together, with_equals
-from reports.history.findings import Kind
+from reports.history.findings import FindingKind
 from reports.history.judgement import judge_all
 
 NEW_NODES = Plan(nodes=8, values=0)
@@ -15,7 +15,7 @@ NEW_NODES = Plan(nodes=8, values=0)
 
 def test_a_slow_node_without_a_past_is_odd_among_its_equals():
     found = judge_all(NoFacts(), measured(NEW_NODES, np.random.default_rng(1), 6, 0.1), 0.001)
-    assert [(one.series.nodes, one.finding.kind) for one in found if one.worse] == [(SLOW_NODE, Kind.ODD)]
+    assert [(one.series.nodes, one.finding.kind) for one in found if one.worse] == [(SLOW_NODE, FindingKind.ODD)]
     assert found[0].verdict == "differs from its equals, worse"
     assert found[0].finding.change == pytest.approx(-0.1, abs=0.03)
 

@@ -70,6 +70,7 @@ def test_models_become_a_patch(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     references = tmp_path / "site_configs/here/references"
     references.mkdir(parents=True)
+    (references.parent / "settings.py").touch()
     (references / "compute.yaml").write_text("Stream:\n  $index: [scale]\n", encoding="utf-8")
     assert main(["learn", "here", "--models", str(written(tmp_path, STREAM))]) == 0
     assert "+    triad: [921600.0, -0.2, null, MB/s]" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reports.history.dataset import MetricSeries
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive, node_coverage
 from reports.nightly.message import changes_between, escape, first_step, message
@@ -33,7 +33,7 @@ def series(values, **changes):
 
 def stepped(at, nights=12, worse=True):
     values = [1000.0] * at + [500.0 if worse else 2000.0] * (nights - at)
-    finding = SeriesFinding(Kind.STEP, values[0], values[-1], -9.0, at, (at,))
+    finding = SeriesFinding(FindingKind.STEP, values[0], values[-1], -9.0, at, (at,))
     return JudgedSeries(series(values), finding, worse, ("kernel: 6.1 → 6.2",))
 
 
@@ -160,8 +160,7 @@ def test_escaping_keeps_words():
 def test_coverage_counts_nights_and_names_what_is_overdue():
     nights = [night(number, covered=(f"node{number % 3 + 1}",)) for number in range(6)]
     found = {one.node: one for one in node_coverage(archive(*nights))}
-    assert found["node3"].nights_ago == 0
-    assert found["node1"].nights_ago == 2
+    assert [found[node].last for node in ("node1", "node2", "node3")] == [one.day for one in nights[3:]]
     assert not found["node1"].overdue
     assert (found["node4"].last, found["node4"].overdue) == (None, True)
 

@@ -119,7 +119,7 @@ def test_a_next_night_is_submitted_at_the_end_if_it_could_not_be_before(tmp_path
     # As a night that Slurm starts: there is a cluster.
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setattr(nightly, "submit_next", submit)
-    monkeypatch.setattr(nightly, "conduct", conduct)
+    monkeypatch.setattr("kappa.app.conduct.night.conduct", conduct)
     assert nightly.run(["run", "embedded", "--resubmit"]) == 0
     assert said == [late]
     assert len(calls) == min(failures, 1) + 1
@@ -138,5 +138,5 @@ def test_a_chain_that_ends_beside_another_night_is_an_error(tmp_path, monkeypatc
     # As a night that Slurm starts: there is a cluster.
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setattr(nightly, "submit_next", submit)
-    monkeypatch.setattr(nightly, "only_one", busy)
+    monkeypatch.setattr("kappa.app.conduct.night.only_one", busy)
     assert nightly.run(["run", "embedded", "--resubmit"]) == status

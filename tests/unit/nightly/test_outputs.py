@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kappa.core.ground.folders import SUITE as REPOSITORY
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive, months
 from reports.nightly.dashboard import render
@@ -20,10 +20,11 @@ from reports.nightly.message import message
 from reports.nightly.night import load_record
 from reports.nightly.prometheus import STATES, prometheus
 from reports.nightly.summarise import JudgedNight, judge_night, summarise
+from reports.show.junit import run_junit
 from reports.verdict.state import State
 from tests.unit.nightly.samples import failed_night, keep_record, keep_report, night, record
 from tests.unit.nightly.test_compare import series, stepped
-from tests.unit.reports.samples import SITE, case, complete, latency, report
+from tests.unit.reports.samples import SITE, case, complete, judged, latency, report
 
 HOSTILE = '"><script>alert(1)</script>\x1b[31m'
 
@@ -82,13 +83,19 @@ def test_prometheus_text_is_read_back():
     archived = archive(night(0, covered=("node1",)), failed_night(1, sessions=("session-11",)))
     found = samples(prometheus("embedded", archived, [stepped(5)]))
     site = ("site", "embedded")
-    assert found["kappa_night_verdict", site] == 1
+    assert found["kappa_night_verdict", site] == 2
     assert found["kappa_night_duration_seconds", site] == 600
     assert found["kappa_node_suspect", ("node", "node1"), site] == 0
     assert found["kappa_node_suspect", ("node", "node2"), site] == 1
     assert found["kappa_node_covered_timestamp_seconds", ("node", "node1"), site] == archived.nights[0].started
     assert found["kappa_history_worse_series", site] == 1
     assert [value for (name, *_), value in found.items() if name == "kappa_value"] == [500]
+
+
+def test_prometheus_orders_verdicts_from_good_to_bad():
+    nights = [night(0), night(0, state=State.INCOMPLETE), failed_night(0)]
+    found = [samples(prometheus("embedded", archive(one), [])) for one in nights]
+    assert [one["kappa_night_verdict", ("site", "embedded")] for one in found] == [0, 1, 2]
 
 
 def test_prometheus_has_every_state_and_bound_and_no_list_of_nodes():
@@ -139,6 +146,14 @@ def test_junit_counts_what_failed_and_what_is_missing(tmp_path, document):
         assert "latency_8B" in suite.find("testcase/failure").get("message")
 
 
+def test_junit_of_one_run(tmp_path):
+    (suite,) = ET.fromstring(run_junit(judged(report([latency(value=900)]), tmp_path)))
+    failed, *missing = suite
+    assert (failed.find("failure") is not None, len(missing) > 0) == (True, True)
+    assert all(one.find("error").get("type") == "incomplete" for one in missing)
+    assert (suite.get("failures"), suite.get("errors")) == ("1", str(len(missing)))
+
+
 def test_junit_holds_text_that_xml_cannot(tmp_path):
     keep_record(tmp_path, record(cut="\x00 ]]> <b>\ud800".encode("utf-8", "replace").decode()))
     kept = load_record(tmp_path)
@@ -158,7 +173,7 @@ def test_junit_tells_what_was_out_of_bounds_at_first(tmp_path):
 
 
 def test_junit_has_the_history_in_a_suite_of_its_own():
-    thin = JudgedSeries(series([1.0]), SeriesFinding(Kind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
+    thin = JudgedSeries(series([1.0]), SeriesFinding(FindingKind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
     nothing = JudgedNight(None, (), (), (), ())
     found = [stepped(5), stepped(5, worse=False), thin]
     tests, past = ET.fromstring(junit("embedded", night(), nothing, found, "damaged"))
@@ -194,7 +209,7 @@ def test_page_and_message_show_what_was_done_to_nodes_as_text():
 
 
 def test_the_page_says_how_to_get_values_enough():
-    thin = JudgedSeries(series(np.arange(5.0)), SeriesFinding(Kind.THIN, 2, 2, 0, 5), False)
+    thin = JudgedSeries(series(np.arange(5.0)), SeriesFinding(FindingKind.THIN, 2, 2, 0, 5), False)
     page = render("embedded", archive(night(0)), [stepped(5), thin])
     assert "2 series judged by their own past, 1 of them not yet: fewer than 8 values" in page
     assert "kappa validate embedded calibrate --repeat 20" in page and "kappa learn embedded" in page

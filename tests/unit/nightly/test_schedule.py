@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kappa.app.command.main import main
 from kappa.app.command.nightly import duration, parse
 from kappa.app.conduct import night_schedule as schedule
 from kappa.core.ground.errors import InputError
@@ -131,9 +132,19 @@ def test_bad_options_say_what_is_expected(arguments, capsys):
 
 @pytest.mark.parametrize("site", ["../../etc", "a/b", ".hidden"])
 def test_a_site_is_a_plain_name(site, capsys):
-    with pytest.raises(SystemExit):
-        parse(["run", site])
-    assert "expected letters, digits" in capsys.readouterr().err
+    assert main(["nightly", "schedule", site, "systemd"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and site in said.err
+
+
+def test_a_name_that_a_shell_would_read_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    hostile = tmp_path / "site_configs" / "a; touch planted"
+    hostile.mkdir(parents=True)
+    (hostile / "settings.py").touch()
+    assert main(["nightly", "schedule", str(hostile), "systemd"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "as a name" in said.err
 
 
 def nightly(*arguments):
@@ -170,4 +181,4 @@ def test_a_scheduled_night_without_its_python_environment_says_so(tmp_path, pyth
 def test_an_unknown_site_is_named():
     done = nightly("run", "nowhere")
     assert done.returncode == 2
-    assert "there is no nowhere/settings.py in " in done.stderr and "; the sites are " in done.stderr
+    assert "there is no site 'nowhere': " in done.stderr

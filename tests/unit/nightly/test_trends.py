@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from reports.history.dataset import History
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries, nightly_series
 from reports.nightly.dashboard import LEAST_VALUES, LIMIT, trends
 from tests.unit.history.nights import history_of, on
@@ -15,7 +15,7 @@ from tests.unit.nightly.test_compare import series, stepped
 
 def quiet(values, **changes):
     return JudgedSeries(
-        series(np.array(values, dtype=float), **changes), SeriesFinding(Kind.QUIET, 1, 1, 0, len(values)), False
+        series(np.array(values, dtype=float), **changes), SeriesFinding(FindingKind.QUIET, 1, 1, 0, len(values)), False
     )
 
 

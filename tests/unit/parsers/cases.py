@@ -11,6 +11,7 @@ from reframe_checks.parsers import (
     applications,
     core_programs,
     emt,
+    exchange,
     file_benchmarks,
     gpu,
     gromacs,
@@ -23,6 +24,7 @@ from reframe_checks.parsers import (
     mdtest,
     memory_bandwidth,
     mpi_behaviour,
+    node_times,
     osu,
     pair_sweep,
     patterns,
@@ -216,7 +218,8 @@ EIGHT_NODES = [f"node{number}" for number in range(1, 9)]
 RING = partial(osu.links, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
 
 RING_ALONE = [".run.mpi", ".nodes[].node", ".nodes[].adapters[].name"]
-SPEEDS = ("triad_mbps", "gflops")
+FOUR_NODES = [f"node{number}" for number in range(1, 5)]
+SPEEDS = ("triad_mbps", "gflops", "steady")
 PAIRS_ALONE = [
     ".run.mpi", ".latency_bytes", ".bandwidth_bytes", ".window", ".rounds[].seconds",
     *(f".alone[].{key}" for key in ("latency_us", "to_second_mbps", "to_first_mbps")),
@@ -425,7 +428,8 @@ CASES = {
         "node_sweep/four_nodes.json",
         core_programs.node_sweep,
         alone=[
-            "[].node", "[].cores[]", "[].alone.gflops[]", *(f"[].together.{key}[]" for key in SPEEDS),
+            "[].node", "[].cores[]", "[].alone.gflops[]", "[].alone.steady[]",
+            *(f"[].together.{key}[]" for key in SPEEDS),
         ],
     ),
     "node_fills": Case(
@@ -485,7 +489,15 @@ CASES = {
             *(f".nodes[].works[].cores[][].{part}" for part in ("digest", "rounds")),
         ],
     ),
+    "exchange": Case("exchange/duplicates.jsonl", partial(exchange.exchanged, expect_nodes=4)),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(job_scripts.node_facts, expect_nodes=4)),
+    "file calls": Case(
+        "node_times/file_calls.txt", partial(node_times.file_calls, expect_nodes=FOUR_NODES)
+    ),
+    "starts of tasks": Case(
+        "node_times/task_starts.txt", partial(node_times.task_starts, expect_nodes=FOUR_NODES)
+    ),
+    "start of a job": Case("node_times/start_of_job.txt", node_times.job_start),
     "ring traffic": Case(
         "ring_traffic/four_nodes.json",
         adapters(partial(transport.ring_traffic, expect_nodes=4), 2),

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 from reframe_checks.base.hang_watch import HINTS, said
-from reframe_checks.parsers.job_scripts import NODE_REASONS, PROCESS_REASONS, BlamedNode, hang
+from reframe_checks.parsers.job_scripts import NODE_REASONS, PROCESS_REASONS, SAID_REASONS, BlamedNode, hang
 from reframe_checks.parsers.text import ParseError
 
 DATA = pathlib.Path(__file__).parents[2] / "data/hang"
@@ -56,12 +56,14 @@ def test_what_no_watch_writes_is_refused(changes):
 
 def test_every_reason_has_its_words_and_its_hint():
     texts = {
-        reason: said(BlamedNode(node="node3", reason=reason, said="x" * (reason == "crashed"), **STOPPED))
+        reason: said(BlamedNode(node="node3", reason=reason, said=reason * (reason in SAID_REASONS), **STOPPED))
         for reason in (*PROCESS_REASONS, *NODE_REASONS)
     }
     assert texts.keys() == HINTS.keys()
     assert len({*texts.values()}) == len(texts)
     where = "in the phase 'latency with node1', for 19 s"
     assert texts["stopped"] == f"rank 2 of pair_sweep (process 317) is stopped (state T) {where}"
+    waiting = BlamedNode(node="node3", reason="blocked", waits="openat of /home/x", **{**STOPPED, "state": "S"})
+    assert "(state S), in openat of /home/x" in said(waiting)
     assert texts["mpi"].endswith(f"; rank 2 of pair_sweep (process 317) stands {where}")
     assert not any("cable" in text for text in (*texts.values(), *HINTS.values()))

@@ -101,7 +101,8 @@ def test_half_of_two_sockets_is_half_of_each(parsed):
     cores = [0, 2, 4, 6, 1, 3, 5, 7]
     layouts = [(True, [0]), (True, [0, 1]), (True, [0, 4, 1, 5]), (True, cores), (False, cores[:2]), (False, cores[:4])]
     fills = [
-        {"spread": spread, "active": active, "triad_MBps": [9.0] * len(active), "gflops": [2.0] * len(active)}
+        {"spread": spread, "active": active, "triad_MBps": [9.0] * len(active), "gflops": [2.0] * len(active),
+         "steady": [1.0] * len(active)}
         for spread, active in layouts
     ]
     big = {

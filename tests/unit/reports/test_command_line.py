@@ -114,19 +114,21 @@ def test_a_site_that_is_not_there(saved, called):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("verdict", "none.json"), "cannot read none.json: No such file"),
-        (("verdict", "tests/unit/reports"), "no run-report*.json or report*.json in this folder"),
-        (("verdict", DATA / "campaign.json", "--site", "none"), "there is no none/site.yaml: --site"),
+        (("verdict", "none.json"), "there is no file or folder none.json"),
+        (("verdict", "tests/unit/reports"), "neither run-report*.json nor report*.json is in this folder"),
+        (("verdict", DATA / "campaign.json", "--site", "none"), "there is no site 'none'"),
         (("verdict", DATA / "campaign.json", "--mode", "x"), "--mode x: "),
         (("verdict", DATA / "campaign.json", "--json", "none/v.json"), "cannot write none/v.json: No such file"),
         (("verdict", DATA / "campaign.json", "--json", "tests"), "cannot write tests: Is a directory"),
         (("html", DATA / "campaign.json", "-o", "none/r.html"), "cannot write none/r.html: No such file"),
-        (("html", "none.json"), "cannot read none.json"),
+        (("html", "none.json"), "there is no file or folder none.json"),
         (("verdict",), "required: RUN"),
-        (("judge", "x"), "invalid choice"),
-        ((), "required: COMMAND"),
+        (("judge", "x"), "there is no 'judge'"),
+        (("verdit",), "did you mean 'verdict'?"),
+        (("nightly", "reprot"), "did you mean 'report'?"),
+        ((), "usage: kappa"),
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_a_usage_error_is_2_and_says_why(arguments, message, called):
     status, text, error = called(*arguments)

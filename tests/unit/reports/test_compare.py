@@ -26,6 +26,7 @@ from reports.compare.figures import (
 from reports.compare.page import reach, render
 from reports.show.run_page import render as render_run
 from reports.verdict.judge import judge_report
+from reports.verdict.state import State
 from tests.unit.reports.samples import latency, report
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -95,7 +96,20 @@ def test_what_is_worse_depends_on_the_metric(tmp_path):
     assert [row.word for row in compare(before, after, Past(tuple(steady))).rows] == ["worse"]
     assert [row.word for row in compare(after, before, Past(tuple(steady))).rows] == ["better"]
     assert [row.word for row in compare(before, steady[1], Past(tuple(steady))).rows] == [""]
-    assert [row.word for row in compare(before, after, NO_PAST).rows] == ["not known"]
+    assert [row.word for row in compare(after, before, NO_PAST).rows] == ["not known"], "it is better"
+
+
+def test_a_large_change_that_cannot_be_told_from_noise_is_amber(tmp_path):
+    before, small, large = (figures_of(save(tmp_path / str(value), latency(value=value))) for value in (10, 10.5, 13.7))
+    found = compare(before, large, NO_PAST)
+    assert ([row.word for row in found.rows], found.state) == (["unclear"], State.INCOMPLETE)
+    assert 'class="banner incomplete"' in render(found) and "1 worse by 37 %" in render(found)
+    assert [line.split(":")[0] for line in lines_of(found)] == ["worse, or noise"]
+    little = compare(before, small, NO_PAST)
+    assert ([row.word for row in little.rows], little.state) == (["not known"], State.INCOMPLETE), "nothing is proved"
+    steady = tuple(figures_of(save(tmp_path / f"c{n}", latency(value=10 + n / 100))) for n in range(4))
+    assert compare(before, steady[1], Past(steady)).state is State.PASS
+    assert compare(before, large, Past(steady)).state is State.FAIL
 
 
 def test_other_environments_and_partitions_are_the_same_metric(tmp_path):

@@ -39,3 +39,10 @@ def test_a_short_form_says_that_it_is_no_valid_result(tmp_path):
     (row,) = tables(complete(short), tmp_path)["By the benchmark's rules"].rows
     assert row[1] == short["validity"]
     assert "By the benchmark's rules" not in tables(complete(), tmp_path)
+
+
+def test_the_run_time_is_the_jobs_where_slurm_tells_it(tmp_path):
+    slow = {**latency(), "time_run": 4000.0}
+    for told, shown in (({"job_s": 12}, "12 s"), ({}, "1 h 6 min")):
+        table = tables(complete({**slow, **told}), tmp_path)["Jobs"]
+        assert shown in {row[table.header.index("Run time")] for row in table.rows}

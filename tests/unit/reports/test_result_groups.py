@@ -2,6 +2,8 @@ from reports.show.result_rows import ALIKE, groups
 from reports.verdict.state import State
 from tests.unit.reports.samples import case, judged, latency, report
 
+BUILD = "Program ~embedded:cpu+packaged"
+
 
 def groups_of(tmp_path, *cases):
     return groups(judged(report(list(cases)), tmp_path).cases)
@@ -35,3 +37,29 @@ def test_what_has_other_bounds_is_not_alike(tmp_path):
              for number in range(ALIKE)]  # fmt: skip
     (group,) = groups_of(tmp_path, *alike, *other)
     assert [row.alike for row in group.rows] == [ALIKE, ALIKE]
+
+
+def test_what_is_nearest_to_its_bound_comes_first_and_builds_last(tmp_path):
+    def check(name, value):
+        return latency(value=value, name=f"{name} %placement=two_nodes", check_class=name, descr=f"what {name} is for")
+
+    built = latency(name=BUILD, check_class=None, perfvalues=None)
+    odd = check("Odd", 20.0)
+    odd |= {
+        "suspects": ["node2"],
+        "first_measurement": {"perfvalues": odd["perfvalues"], "suspects": ["node2"], "per_node": {}, "findings": []},
+    }
+    incomplete = check("Incomplete", None)
+    shown = groups_of(
+        tmp_path, built, check("Far", 5.0), incomplete, check("Near", 400.0), check("Bad", 900.0), odd,
+        check("Worse", 9000.0),
+    )  # fmt: skip
+    assert [group.check for group in shown] == ["Worse", "Bad", "Odd", "Incomplete", "Near", "Far", "Program"]
+    assert [group.prepares for group in shown] == [False] * 6 + [True]
+    assert shown[0].purpose == "what Worse is for"
+
+
+def test_a_build_that_failed_is_no_small_matter(tmp_path):
+    built = latency(name=BUILD, check_class=None, perfvalues=None, result="fail", fail_phase="compile")
+    first, _ = groups_of(tmp_path, latency(), built)
+    assert (first.check, first.prepares) == ("Program", False)

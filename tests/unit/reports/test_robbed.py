@@ -95,6 +95,33 @@ def test_what_each_of_three_measurements_names_is_a_fault_beside_a_load(judged):
     assert found.gaps == () and diagnose(found) is Diagnosis.CONFIRMED
 
 
+def test_three_measurements_far_out_of_bounds_are_a_fault_that_names_nobody(judged):
+    """The bound is 500: 6000 is twelve times of it, and each measurement is slow on another node."""
+    far = in_one_job((6000.0, BUSY | named("node2")), (6000.0, BUSY | named("node1")))
+    assert judged(far).state is State.INCOMPLETE
+    verdict = judged(far, same=measured(6000.0, **BUSY, **named("node2")))
+    assert (verdict.state, verdict.suspects) == (State.FAIL, ())
+    assert diagnose(the_case(verdict)) is Diagnosis.CONFIRMED
+    nearer = judged(far, same=measured(BAD, **BUSY, **named("node2")))
+    assert (nearer.state, nearer.suspects) == (State.INCOMPLETE, ())
+
+
+def test_a_steady_metric_is_a_failure_whoever_used_the_machine(judged):
+    """Free space: no load takes it away."""
+    verdict = judged(measured(BAD, **BUSY, **named("node2"), steady=["latency_8B"]))
+    assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, ["node2"])
+    everywhere = judged(measured(BAD, **BUSY, steady=["latency_8B"]))
+    assert (everywhere.state, everywhere.suspects) == (State.FAIL, ())
+
+
+def test_a_steady_metric_beside_another_fails_and_names_nobody(judged):
+    """The other may have named the node, by load."""
+    both = measured(BAD, **BUSY, **named("node2"), steady=["latency_8B"])
+    both["perfvalues"]["embedded:cpu:latency_1B"] = both["perfvalues"]["embedded:cpu:latency_8B"]
+    verdict = judged(both)
+    assert (verdict.state, verdict.suspects) == (State.FAIL, ())
+
+
 def test_a_crash_is_a_failure_whoever_used_the_machine(judged):
     verdict = judged(measured(BAD, **BUSY, fail_phase="sanity"))
     assert (verdict.state, the_case(verdict).suspicion) == (State.FAIL, None)

@@ -52,7 +52,7 @@ def test_a_family_is_expected_where_one_of_its_cases_finds_all_that_it_needs(der
     found, _ = derive("smoke")
     assert found == {
         "node/health": ("cpu",), "node/partition-state": ("cpu", "bare"), "node/software": ("cpu",),
-        "network/osu-pt2pt": ("cpu",),
+        "node/job-turnaround": ("cpu",), "network/osu-pt2pt": ("cpu",),
     }  # fmt: skip
     found, _ = derive("smoke", ("network]", "network, compute, links]"))
     assert {"compute/stream", "network/node-links"} <= {*found}

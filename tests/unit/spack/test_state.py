@@ -115,7 +115,6 @@ def test_an_artefact_that_is_not_there_is_named(app, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["nowhere"], "no site 'nowhere': there are "),
         (["embedded", "nope"], "no environment 'nope'"),
         (["embedded", "--run", "find"], "--run needs exactly one ENV"),
     ],
@@ -123,6 +122,12 @@ def test_an_artefact_that_is_not_there_is_named(app, tmp_path):
 def test_wrong_arguments_are_explained(app, capsys, arguments, complaint):
     assert main(arguments) == 1
     assert complaint in capsys.readouterr().err
+
+
+def test_a_site_that_is_not_there_is_wrong_use(app, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["embeded"])
+    assert "did you mean 'embedded'?" in capsys.readouterr().err
 
 
 def test_a_spack_that_is_none_is_named(app, monkeypatch, capsys, tmp_path):

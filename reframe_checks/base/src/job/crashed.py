@@ -17,6 +17,8 @@ EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
 NOT_RUN, NOT_RUN_BY_SRUN = (126, 127), (2, 8, 13)
 LOADER = re.compile(r".*(?:error while loading shared libraries: |symbol lookup error: ).*")
 BY_SRUN = re.compile(r".*error: execve\(\): .*")
+# Slurm ends a task whose prolog, of the site or of the job, fails or cannot be executed.
+BY_PROLOG = re.compile(r"error: .*\b[Tt]ask[_-]?[Pp]rolog\b.*(?:can not be executed|failed status).*")
 # MPI libraries abort where they notice that the other end is gone, too.
 OTHER_END = re.compile(
     r"retry count exceeded|endpoint timeout|connection (?:reset|refused|timed out)|no route to host|unreachable", re.I
@@ -57,6 +59,9 @@ def crashed(nodes, said, names):
         if evidence is not None:
             named = names(hosts) if "[" in hosts or "," in hosts else [hosts]
             found.update((node, [line, *evidence]) for node in named if node not in found)
+            # Slurm then ends the prologs of the others, too, which says the same of them.
+            if any(map(BY_PROLOG.search, evidence)):
+                break
         elif not found:
             return []
     if 2 * len(found) > len(nodes) or not set(found) <= set(nodes):
@@ -103,5 +108,8 @@ def crash(end, lines):
     if not code:
         return None
     number = int(code.group(1))
+    prolog = [line.strip() for line in lines if BY_PROLOG.search(line)][:1]
+    if prolog:
+        return prolog
     why = [line.strip() for line in lines if (BY_SRUN if number in NOT_RUN_BY_SRUN else LOADER).match(line)][:1]
     return why if why or number in NOT_RUN else None

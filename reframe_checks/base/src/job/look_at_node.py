@@ -12,11 +12,46 @@ import re
 import struct
 import time
 
+from exchange import own_addresses
+
 BETWEEN_S = 1.0
 HEARTBEAT = struct.Struct("8sQqd96s")  # as in heartbeat.hpp
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+MOST_ADDRESSES = 8
 MOST = 1  # process told of each kind: srun mixes lines of several nodes that are longer than 1024 bytes
+# As in `base/load_watch.py`: Slurm runs it before each task.
+PROLOG = "node_watch.sh"
+# System calls on files, of which none waits for another program but at a FIFO: number -> name, and which argument is a
+# path (else a file descriptor). See syscalls(2) and the kernel's tables of them.
+OF_PATHS = {
+    "x86_64": {
+        2: ("open", 0), 4: ("stat", 0), 6: ("lstat", 0), 21: ("access", 0), 59: ("execve", 0), 76: ("truncate", 0),
+        80: ("chdir", 0), 82: ("rename", 0), 83: ("mkdir", 0), 84: ("rmdir", 0), 85: ("creat", 0), 86: ("link", 0),
+        87: ("unlink", 0), 88: ("symlink", 1), 89: ("readlink", 0), 137: ("statfs", 0), 257: ("openat", 1),
+        258: ("mkdirat", 1), 262: ("newfstatat", 1), 263: ("unlinkat", 1), 264: ("renameat", 1), 267: ("readlinkat", 1),
+        269: ("faccessat", 1), 316: ("renameat2", 1), 322: ("execveat", 1), 332: ("statx", 1), 437: ("openat2", 1),
+        439: ("faccessat2", 1),
+    },
+    "aarch64": {
+        34: ("mkdirat", 1), 35: ("unlinkat", 1), 38: ("renameat", 1), 43: ("statfs", 0), 48: ("faccessat", 1),
+        49: ("chdir", 0), 56: ("openat", 1), 78: ("readlinkat", 1), 79: ("newfstatat", 1), 221: ("execve", 0),
+        276: ("renameat2", 1), 281: ("execveat", 1), 291: ("statx", 1), 437: ("openat2", 1), 439: ("faccessat2", 1),
+    },
+}  # fmt: skip
+OF_FILES = {
+    "x86_64": {5: "fstat", 74: "fsync", 75: "fdatasync", 77: "ftruncate", 78: "getdents", 138: "fstatfs",
+               217: "getdents64", 285: "fallocate"},
+    "aarch64": {44: "fstatfs", 46: "ftruncate", 47: "fallocate", 61: "getdents64", 80: "fstat", 82: "fsync",
+                83: "fdatasync"},
+}  # fmt: skip
+# Functions in which the kernel waits for a file system or its server, for those whose process does not tell its call.
+OF_FILE_SYSTEMS = re.compile(
+    r"(?:_{0,2}(?:fuse|nfs[34]?|rpc|xprt|ll|ldlm|ptlrpc|osc|mdc|lov|cl_sync|obd|cifs|smb[23]?|ceph|p9|v9fs|afs|autofs\d?|"
+    r"gpfs|cxi[A-Z]|beegfs|fhgfs|gfs2|ocfs2|jbd2|ext4|xfs|btrfs)_\w+|request_wait_answer|io_schedule\w*|"
+    r"folio_wait\w*|wait_on_page\w*|wait_on_buffer|d_alloc_parallel|lookup_slow|cxiWait\w*|wait_for_partner)"
+)
+MOST_PATH = 200
 IDLE_SHARE, ASLEEP_CPU_S, ASLEEP_AGE_S = 0.02, 1.0, 10.0
 
 
@@ -53,6 +88,41 @@ def state_of(pid):
     return {"program": name, "state": fields[0], "cpu_s": cpu_s, "start_s": int(fields[19]) * TICK_S, "moved": moved}
 
 
+def waits_of(pid):
+    """The call on a file or a file system in which the process waits, for people; empty when it waits for another."""
+    told = read(f"/proc/{pid}/wchan").decode("ascii", "replace").strip("\0\n")
+    where = f" ({told})" if told not in ("", "0") else ""
+    words = read(f"/proc/{pid}/syscall").split()
+    machine = os.uname().machine
+    if len(words) > 3 and words[0].isdigit():
+        number, arguments = int(words[0]), [int(word, 16) for word in words[1:]]
+        name, place = OF_PATHS.get(machine, {}).get(number, ("", 0))
+        if name:
+            return f"{name} of {text_at(pid, arguments[place])}{where}"
+        name = OF_FILES.get(machine, {}).get(number)
+        if name:
+            return f"{name} of {link_of(pid, arguments[0])}{where}"
+    return told if OF_FILE_SYSTEMS.fullmatch(told) else ""
+
+
+def text_at(pid, address):
+    """The path at the address in the memory of the process, where it may be read."""
+    try:
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            memory.seek(address)
+            text = memory.read(MOST_PATH).partition(b"\0")[0]
+    except (OSError, ValueError, OverflowError):
+        return "a file"
+    return "".join(char if char.isprintable() else "?" for char in text.decode("utf-8", "replace"))
+
+
+def link_of(pid, descriptor):
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{descriptor & 0xFFFFFFFF}")[:MOST_PATH]
+    except OSError:
+        return "a file"
+
+
 def heartbeat_of(pid):
     """Beats, phase, since when on the monotonic clock and limit in s; ``None`` where there is no heartbeat."""
     folder = f"/proc/{pid}/fd/"
@@ -78,12 +148,12 @@ def library_of(pid):
 
 def look():
     environs = processes_of_job(os.environ["SLURM_JOB_ID"])
-    before = {pid: (state_of(pid), heartbeat_of(pid)) for pid in environs}
+    before = {pid: (state_of(pid), heartbeat_of(pid), waits_of(pid)) for pid in environs}
     time.sleep(BETWEEN_S)
     with open("/proc/uptime") as file:
         up_s = float(file.read().split()[0])
     stopped, blocked, late, ranks, library = [], [], [], [], None
-    for pid, (first, beat) in sorted(before.items()):
+    for pid, (first, beat, waited) in sorted(before.items()):
         now = state_of(pid)
         if not first or not now or first["start_s"] != now["start_s"]:
             continue
@@ -97,8 +167,11 @@ def look():
                 late.append(told)
         if states in ("TT", "tt"):
             stopped.append(told)
-        elif states == "DD" and used_s == 0 and first["moved"] == now["moved"]:
-            blocked.append(told)
+        elif states.strip("SD") == "" and used_s == 0 and first["moved"] == now["moved"]:
+            waits = waits_of(pid)
+            # Asleep are most; a file system that does not answer lets some wait so, that they may be killed.
+            if states == "DD" or (waits and waits == waited):
+                blocked.append({**told, "waits": waits})
         mapped = library_of(pid)
         library = library or mapped
         if mapped and now["program"] not in ("srun", "mpirun", "orted", "prted", "hydra_pmi_proxy"):
@@ -115,6 +188,8 @@ def look():
             for used_s, cpu_s, age_s in ranks
         ),
         "library": library,
+        "addresses": own_addresses()[:MOST_ADDRESSES],
+        "unexecutable": os.path.exists(PROLOG) and not os.access(PROLOG, os.X_OK),
     }
 
 

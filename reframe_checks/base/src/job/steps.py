@@ -10,11 +10,13 @@ import shlex
 import subprocess
 import time
 
+from exchange import MOST_PEERS
+
 # How long a step may take that nobody else has finished, and beside others: at least, and times the quickest.
 ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
 # Where a node does not see the job's folder, Slurm starts the step in another one.
-LOOK = """[ -r look_at_node.py ] && exec python3 ./look_at_node.py
+LOOK = """[ -r look_at_node.py ] && exec python3 -s ./look_at_node.py
 printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
 
@@ -52,6 +54,14 @@ def looks(groups, patience):
     commands = [[*_step(group, "none"), "sh", "-c", LOOK] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
     return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
+
+
+def exchange(nodes):
+    """What ``exchange.py`` tells of each two of the nodes, from those that answer."""
+    command = [*_step(nodes, "none"), "python3", "./exchange.py", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
+    # It tries again by itself, with patience.
+    [lines] = _run([command], [len(nodes) * min(len(nodes) - 1, MOST_PEERS)], "", 2)
+    return [one for one in (_whole(line.rpartition(" ")[0]) for line in lines) if isinstance(one, dict)]
 
 
 def _whole(line):

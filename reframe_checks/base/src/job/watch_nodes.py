@@ -26,7 +26,7 @@ from search import Search
 
 POLL_S, QUIET_S, SHARE_LATER = 2, 15, 0.25
 MOST_FILES, MOST_BYTES = 64, 4 << 20
-OWN = ("watch.err", "kappa_watch", "load_watch")
+OWN = ("watch.err", "kappa_watch", "kappa_peers", "load_watch")
 
 
 class MeasurementFailedError(Exception):

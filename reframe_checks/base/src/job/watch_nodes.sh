@@ -4,7 +4,7 @@
 # programs get. hold_nodes.sh, which runs this script, ends it. Without Python 3.6 the job goes on unwatched, and says so.
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" ]]; then
     rm -f hang.json kappa_watch
-    if ! read -r -t 20 _ < <(KAPPA_WATCH=yes exec python3 ./watch_nodes.py "$$" "$@" 2> watch.err); then
+    if ! read -r -t 20 _ < <(KAPPA_WATCH=yes exec python3 -s ./watch_nodes.py "$$" "$@" 2> watch.err); then
         echo "watch_nodes.sh: nobody watches this job: $(tail -n 1 watch.err)" >&2
     fi
 fi

@@ -9,6 +9,7 @@ Needs nothing but Python 3.6 and Linux, as it runs where no environment of the s
 from node_facts import (
     builds,
     devices,
+    environment,
     errors,
     identity,
     leftovers,
@@ -21,10 +22,13 @@ from node_facts import (
     power,
     software,
     system,
+    task,
     tcp,
 )
 
-ROOMS = (identity, system, memory, limits, links, tcp, devices, errors, leftovers, names, power)
+ROOMS = (
+    identity, system, memory, limits, task, environment, links, tcp, devices, errors, leftovers, names, power,
+)  # fmt: skip
 
 
 def of_node(paths, files, users):

@@ -21,10 +21,10 @@ def number(*path):
         return None
 
 
-def entries(folder):
+def entries(*path):
     """Sorted names in a folder; none where it is not there."""
     try:
-        return sorted(os.listdir(folder))
+        return sorted(os.listdir(os.path.join(*path)))
     except OSError:
         return []
 

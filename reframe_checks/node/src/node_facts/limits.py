@@ -13,13 +13,33 @@ LIMITS = {
     "limit.address_space_bytes": resource.RLIMIT_AS,
     "limit.core_bytes": resource.RLIMIT_CORE,
 }
+# Those that a survey does not need.
+OTHER_LIMITS = {
+    "limit.cpu_time_s": resource.RLIMIT_CPU,
+    "limit.file_bytes": resource.RLIMIT_FSIZE,
+    "limit.data_bytes": resource.RLIMIT_DATA,
+    "limit.resident_bytes": resource.RLIMIT_RSS,
+    "limit.message_queue_bytes": resource.RLIMIT_MSGQUEUE,
+    "limit.nice": resource.RLIMIT_NICE,
+    "limit.realtime_priority": resource.RLIMIT_RTPRIO,
+    "limit.realtime_us": resource.RLIMIT_RTTIME,
+    "limit.pending_signals": resource.RLIMIT_SIGPENDING,
+    # The C library's <sys/resource.h> has a name for it, Python has none.
+    "limit.file_locks": 10,
+}
 GROUPS = "/sys/fs/cgroup"
 
 
 def facts():
-    found = {name: limit(resource.getrlimit(number)[0]) for name, number in LIMITS.items()}
+    found = {}
+    for name, number in {**LIMITS, **OTHER_LIMITS}.items():
+        soft, hard = resource.getrlimit(number)
+        found[name] = limit(soft)
+        # Programs raise theirs up to it.
+        found[name + "_hard"] = limit(hard)
     found["limit.promised_memory_mib"] = promised_memory_mib()
     found["limit.group_memory_mib"] = group_memory_mib()
+    found["limit.group_processes"] = lowest_of_groups("pids", "pids.max", "pids.max")
     return found
 
 
@@ -46,20 +66,26 @@ def promised_memory_mib():
 
 
 def group_memory_mib():
-    """The lowest limit of the control groups that the task is in, of version 1 or 2; None without any."""
+    """The memory that its control groups leave to the task; None without a limit."""
+    lowest = lowest_of_groups("memory", "memory.limit_in_bytes", "memory.max")
+    # Version 1 writes a number near 2^63 for no limit.
+    return lowest >> 20 if lowest is not None and lowest < 1 << 60 else None
+
+
+def lowest_of_groups(controller, name_1, name_2):
+    """The lowest limit of the control groups that the task is in, by the file's name in version 1 and 2; or None."""
     limits = []
     for line in (read("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            folder, name = GROUPS + path, "memory.max"
-        elif "memory" in controllers.split(","):
-            folder, name = GROUPS + "/memory" + path, "memory.limit_in_bytes"
+            folder, name = GROUPS + path, name_2
+        elif controller in controllers.split(","):
+            folder, name = os.path.join(GROUPS, controller) + path, name_1
         else:
             continue
         while folder.startswith(GROUPS):
             value = read(folder, name)
-            # Version 1 writes a number near 2^63 for no limit.
-            if value and value.isdigit() and int(value) < 1 << 60:
-                limits.append(int(value) >> 20)
+            if value and value.isdigit():
+                limits.append(int(value))
             folder = os.path.dirname(folder)
-    return min(limits) if limits else None
+    return min(limits, default=None)

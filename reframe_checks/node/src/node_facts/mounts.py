@@ -2,10 +2,12 @@
 
 import hashlib
 import os
+import pwd
 import re
 import stat
 import threading
 
+from node_facts import disks
 from node_facts.files import read
 
 ANSWER_SECONDS = 10
@@ -14,15 +16,30 @@ OWN_OPTIONS = ("clientaddr=", "addr=", "mountaddr=", "mountport=", "stripe=")
 # Where users, containers and services mount what is theirs.
 NOT_ALIKE = ("/run/", "/var/lib/", "/tmp/", "/proc/", "/sys/")
 MOST_NETWORK_MOUNTS = 32
+# A home need not be on the node, and how full it is is not the node's matter.
+OF_HOME = ("type", "source_kind", "point", "options", "answers", "permissions")
 
 
 def facts(mounts, files):
     found = {"file." + path: sha256(path) for path in files}
-    targets = {path: at(path) for path in mounts}
+    # The folder in which the job runs has another path in each job.
+    targets = {**{path: at(path) for path in mounts}, "job_folder": at(".")}
     for path, values in targets.items():
-        found.update({f"mount.{path}.{key}": value for key, value in values.items()})
+        found.update({f"mount.{path}.{key}": value for key, value in values.items() if key != "device"})
+        if values["device"]:
+            settings = disks.settings(values["device"], values["source"])
+            found.update({f"disk.{path}.{key}": value for key, value in settings.items()})
+    found.update(of_home())
     found.update(network_mounts(table(), {values["point"] for values in targets.values()}))
     return found
+
+
+def of_home():
+    try:
+        values = at(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return {}
+    return {"mount.home." + key: values[key] for key in OF_HOME}
 
 
 def network_mounts(mounts, told):
@@ -70,7 +87,8 @@ def table():
         device, root, point, options = (unescaped(field) for field in here.split()[2:6])
         kind, source, *more = there.split(" ", 2)
         options = sorted_options(options, *more)
-        found.append((device, point, {"type": kind, "source": unescaped(source), "root": root, "options": options}))
+        there = {"type": kind, "source": unescaped(source), "root": root, "options": options, "device": device}
+        found.append((device, point, there))
     return found
 
 
@@ -89,7 +107,7 @@ def at(path):
 
     All values are None where there is no such path; the last ones where the file system does not answer.
     """
-    of_table = ("type", "source", "source_kind", "root", "point", "options")
+    of_table = ("type", "source", "source_kind", "root", "point", "options", "device")
     of_status = ("size_bytes", "free_bytes", "free_inode_share", "permissions", "writable")
     found = dict.fromkeys((*of_table, "answers", *of_status))
     # What does not answer is not known to be missing.

@@ -27,7 +27,6 @@ def user():
         return
     yield "user.name", entry.pw_name
     yield "user.home", entry.pw_dir
-    yield "user.home_is_there", os.path.isdir(entry.pw_dir)
     yield "user.shell", entry.pw_shell
 
 
@@ -63,6 +62,7 @@ def hosts():
         if name != own:
             yield f"host.{name}", found
             yield f"way.{name}", no_way(found) if found else None
+            yield f"taken.{name}", found if found and is_own(found) else None
     # A single one is slow also where the node has much else to do.
     yield "lookup.median_ms", round(1000 * statistics.median(took_s or [0]))
     yield "lookup.names", len(looked_up)
@@ -114,3 +114,13 @@ def no_way(address):
         except OSError as error:
             return error.strerror
     return None
+
+
+def is_own(address):
+    """Whether this node takes the address for its own, but for those of the loopback: then it sends from there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((address, 9))
+        except OSError:
+            return False
+        return asking.getsockname()[0] == address and not address.startswith("127.")

@@ -1,24 +1,41 @@
-"""Settings of TCP that administrators make for fast networks, and that a node booted otherwise lacks."""
+"""Settings of TCP and of what is below it that administrators make, and that a node booted otherwise lacks."""
 
 import os
 
-from node_facts.files import read
+from node_facts.files import entries, number, read
 
 SETTINGS = "/proc/sys/net"
 NAMES = (
-    "ipv4/tcp_congestion_control",
-    "ipv4/tcp_rmem",
-    "ipv4/tcp_wmem",
-    "ipv4/tcp_mtu_probing",
-    "ipv4/tcp_sack",
-    "ipv4/tcp_timestamps",
-    "core/rmem_max",
-    "core/wmem_max",
+    "core/default_qdisc",
+    "core/netdev_budget",
     "core/netdev_max_backlog",
+    "core/optmem_max",
+    "core/rmem_default",
+    "core/rmem_max",
+    "core/somaxconn",
+    "core/wmem_default",
+    "core/wmem_max",
+    "ipv4/ip_forward",
+    "ipv4/ip_local_port_range",
+    "ipv4/ip_no_pmtu_disc",
+    "netfilter/nf_conntrack_max",
 )
+# Follow from the memory, are secret, or say what could be chosen.
+NOT_SET = ("tcp_mem", "tcp_max_orphans", "tcp_max_tw_buckets", "tcp_fastopen_key", "tcp_available_", "tcp_allowed_")
+# Whose questions for an address it answers, and with which address it asks.
+OF_INTERFACES = ("arp_announce", "arp_filter", "arp_ignore", "forwarding", "proxy_arp", "rp_filter")
 
 
 def facts():
-    told = {name: read(SETTINGS, name) for name in NAMES}
+    names = [f"ipv4/{name}" for name in entries(SETTINGS, "ipv4") if name.startswith("tcp_")]
+    told = {name: read(SETTINGS, name) for name in (*NAMES, *names) if not os.path.basename(name).startswith(NOT_SET)}
     # The kernel puts tabs between numbers.
-    return {"tcp." + os.path.basename(name): value and " ".join(value.split()) for name, value in told.items()}
+    found = {"tcp." + os.path.basename(name): value and " ".join(value.split()) for name, value in told.items()}
+    folder = os.path.join(SETTINGS, "ipv4/conf")
+    for name in ("all", *entries("/sys/class/net")):
+        if name != "lo" and os.path.isdir(os.path.join(folder, name)):
+            values = (f"{each}={read(folder, name, each)}" for each in OF_INTERFACES)
+            found["tcp.of_interface." + name] = " ".join(values)
+    used, most = (number(SETTINGS, "netfilter", "nf_conntrack_" + name) for name in ("count", "max"))
+    found["conntrack.free_share"] = round(1 - used / most, 4) if used is not None and most else None
+    return found

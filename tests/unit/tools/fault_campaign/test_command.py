@@ -7,7 +7,7 @@ import pytest
 from kappa.app.command.main import main
 from kappa.tools.fault_campaign import rounds
 from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import Settings, State
+from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings
 from kappa.tools.fault_campaign.table import PLACE
 from tests.unit.tools.fault_campaign.samples import outcome
 
@@ -35,7 +35,7 @@ def test_the_help_names_every_kind(campaign, capsys):
 
 def test_tables_of_campaigns_that_are_done(campaign, tmp_path, capsys):
     for name, node in (("state", "node1"), ("other", "node2")):
-        state = State(tmp_path / name)
+        state = CampaignFolder(tmp_path / name)
         state.begin(Settings(7, ("slow link",)))
         state.add(outcome(0, "slow link", node))
     page = tmp_path / "page.md"
@@ -59,7 +59,8 @@ def test_what_is_left_of_a_plan_is_run_and_counted(campaign, tmp_path, monkeypat
     monkeypatch.setattr(rounds.Cluster, "end", lambda _: None)
     monkeypatch.setattr(rounds.Cluster, "make_healthy", lambda _: None)
 
-    def run_round(_, planned):
+    def run_round(_, planned, kinds):
+        assert planned.kind is None or planned.kind in kinds
         ran.append(planned)
         if len(ran) == 3:
             raise KeyboardInterrupt
@@ -73,6 +74,27 @@ def test_what_is_left_of_a_plan_is_run_and_counted(campaign, tmp_path, monkeypat
     assert [planned.number for planned in ran] == [0, 1, 2, 2, 3, 4, 5]
     assert "4 rounds with a fault and 2 healthy ones" in capsys.readouterr().out
     assert campaign("--seed=2", *words) == 2
+    assert "is of another campaign" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--plant=true",), ("--mend=true",), ("--plant=true", "--mend= ")])
+def test_a_fault_of_ones_own_is_two_commands(campaign, words, tmp_path, capsys):
+    assert campaign(*words) == 2
+    assert "--plant and --mend belong together" in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_fault_of_ones_own_is_in_the_same_rounds_and_table(campaign, monkeypatch, capsys):
+    monkeypatch.setattr(rounds.Cluster, "end", lambda _: None)
+    monkeypatch.setattr(rounds.Cluster, "make_healthy", lambda _: None)
+    monkeypatch.setattr(rounds, "run_round", lambda _, planned, kinds: outcome(planned.number, planned.kind, "node1"))
+    own = ("--plant=a | b", "--mend=c")
+    assert campaign("--rounds=1", "--kind=slow link", *own) == 0
+    said = capsys.readouterr().out
+    [row] = [line for line in said.splitlines() if line.startswith("| own command | `a \\| b` | 1/1")]
+    assert row.endswith(" | NodeLinks 1 |")
+    assert "| slow link |" in said
+    assert campaign("--rounds=1", "--kind=slow link", "--plant=a | b", "--mend=other") == 2
     assert "is of another campaign" in capsys.readouterr().err
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from kappa.tools.fault_campaign.nights import KINDS, Round, plan, run_round
+from kappa.tools.fault_campaign.nights import KINDS, NightsRound, plan, run_round
 from tests.tiers import long
 
 
@@ -15,6 +15,6 @@ def test_as_many_healthy_rounds_as_faults():
 
 @long
 def test_a_slow_node_is_named_by_the_message(tmp_path):
-    named = run_round(Round("slow node", "node3", 0.08, 5), tmp_path)
+    named = run_round(NightsRound("slow node", "node3", 0.08, 5), tmp_path)
     assert 1 <= named.night <= 5
     assert named.nodes == {"node3"}

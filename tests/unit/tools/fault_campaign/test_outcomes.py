@@ -5,9 +5,9 @@ import pytest
 from kappa.tools.fault_campaign.cluster import CampaignError
 from kappa.tools.fault_campaign.outcomes import (
     NUMBERS,
+    CampaignFolder,
     Outcome,
     Settings,
-    State,
     blamed_by_check,
     read_verdict,
     together,
@@ -108,25 +108,25 @@ def test_diagnoses_of_the_first_campaigns_are_in_the_texts():
 
 
 def test_goes_on_with_what_was_done(tmp_path):
-    state = State(tmp_path)
+    state = CampaignFolder(tmp_path)
     state.begin(SETTINGS)
     rounds = [outcome(0), outcome(1, "slow link", "node2")]
     for each in rounds:
         state.add(each)
-    again = State(tmp_path)
+    again = CampaignFolder(tmp_path)
     again.begin(SETTINGS)
     assert again.outcomes() == rounds
 
 
 @pytest.mark.parametrize("other", [Settings(8, SETTINGS.kinds), Settings(7, ("slow link",))])
 def test_another_campaign_is_not_mixed_in(tmp_path, other):
-    State(tmp_path).begin(SETTINGS)
+    CampaignFolder(tmp_path).begin(SETTINGS)
     with pytest.raises(CampaignError, match="another campaign"):
-        State(tmp_path).begin(other)
+        CampaignFolder(tmp_path).begin(other)
 
 
 def test_damaged_line_is_named(tmp_path):
-    state = State(tmp_path)
+    state = CampaignFolder(tmp_path)
     state.add(outcome(0))
     with (tmp_path / "rounds.jsonl").open("a") as file:
         file.write('{"number": 1}\n')
@@ -135,7 +135,7 @@ def test_damaged_line_is_named(tmp_path):
 
 
 def test_what_each_check_blamed_is_read_from_the_verdict_of_the_round(tmp_path):
-    state = State(tmp_path)
+    state = CampaignFolder(tmp_path)
     state.add(outcome(3, "slow link", "node2"))
     state.add(outcome(4, "slow link", "node2", report="runs/2/run-report.json"))
     state.add(outcome(5, "slow link", "node2", report=""))
@@ -151,7 +151,7 @@ def test_what_each_check_blamed_is_read_from_the_verdict_of_the_round(tmp_path):
 
 
 def test_the_rounds_of_several_campaigns_are_told_apart(tmp_path):
-    states = [State(tmp_path / name) for name in ("first", "second")]
+    states = [CampaignFolder(tmp_path / name) for name in ("first", "second")]
     for state, node in zip(states, ("node1", "node2"), strict=True):
         state.add(outcome(0, "slow link", node, report="runs/1/run-report.json"))
         verdict = state.results / "runs/1/verdict.json"
@@ -164,12 +164,12 @@ def test_the_rounds_of_several_campaigns_are_told_apart(tmp_path):
 
 
 def test_one_campaign_at_a_time(tmp_path):
-    first = State(tmp_path)
+    first = CampaignFolder(tmp_path)
     first.lock()
     with pytest.raises(CampaignError, match="another campaign runs"):
-        State(tmp_path).lock()
+        CampaignFolder(tmp_path).lock()
 
 
 def test_no_campaign_yet(tmp_path):
     with pytest.raises(CampaignError, match=r"campaign\.json"):
-        State(tmp_path).settings()
+        CampaignFolder(tmp_path).settings()

@@ -141,8 +141,9 @@ def test_a_round_has_to_run_its_checks_and_no_others(tmp_path):
     assert found[False] == {
         family: ("scratch",)
         for family in (
-            "compute/affinity", "compute/bits", "compute/node-sweep", "network/pair-sweep", "network/transport",
-            "node/health", "node/partition-state", "node/software", "storage/emt-io-nodes", "storage/node-scratch",
+            "compute/affinity", "compute/bits", "compute/node-sweep", "network/pair-sweep", "network/peer-exchange",
+            "network/transport", "node/health", "node/job-turnaround", "node/partition-state", "node/software",
+            "storage/emt-io-nodes", "storage/node-scratch",
         )
     }  # fmt: skip
     assert found[False].keys() - found[True].keys() == {"node/software"}

@@ -57,7 +57,8 @@ def test_rates_of_each_check():
     text = render([healthy, pair, missed, not_its, health, kept_from_running], [SEED_7], blamed)
     assert row(text, "PairSweep").split(" | ")[1:] == [
         "slow link, bandwidth-limited link, lossy link, slow CPU, stopped rank, rank blocked in the kernel, "
-        "node dies in a job, MPI does not start, wrong payload, small TCP buffers, no way to a node",
+        "node dies in a job, MPI does not start, wrong payload, small TCP buffers, no way to a node, address taken, "
+        "long packets vanish, results not executable, failing prolog of tasks, hung home",
         *("1/2 (1–99 %)", "1/1 (3–100 %)", "0/1 (0–98 %)", "0 |"),
     ]
     assert row(text, "PartitionHealth").split(" | ")[2:4] == ["1/2 (1–99 %)", "0/1 (0–98 %)"]

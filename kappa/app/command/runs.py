@@ -1,0 +1,83 @@
+"""``kappa runs``."""
+
+import pathlib
+from typing import Any
+
+from kappa.app.command.arguments import add_json, add_site, alone, number, parser, resolved, write_json
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import NOTHING, aligned, moment
+from kappa.core.ground.folders import results_folder
+
+_DESCRIPTION = """\
+List the runs of a site, the newest last: when each began, its mode, the verdict by the site's files as they are now,
+and its folder. Of a night only the mode is judged here; `kappa nightly report` judges all of a night.
+
+Exit status: 0 the runs are listed, 2 there are none, or one of them cannot be judged."""
+_EXAMPLES = """\
+  kappa runs mycluster
+  kappa runs mycluster --newest 100
+  kappa runs mycluster --json -                     for machines
+"""
+_NEWEST = 10
+_TITLES = ("began", "mode", "verdict", "cases", "run")
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("runs", _DESCRIPTION, _EXAMPLES)
+    add_site(words, results=True)
+    words.add_argument(
+        "--newest", metavar="N", type=number, default=_NEWEST, help="how many runs are listed (default: %(default)s)"
+    )
+    add_json(words)
+    options = resolved(words.parse_args(arguments))
+    from kappa.app.conduct.validation import settle_given
+    from kappa.core.record.runs import newest_run, reports_of
+
+    settle_given(options.site)
+    newest_run(options.site)
+    reports = reports_of(results_folder(options.site))
+    listed = [_judged(report) for report in reversed(reports[: options.newest])]
+    problems = dict.fromkeys(one["problem"] for one in listed if one["problem"])
+    write_json(options.json, {"site": options.site, "runs": listed})
+    if not alone(options.json):
+        print("\n".join(aligned([_TITLES, *map(_row, listed)])))
+        if len(reports) > len(listed):
+            print(f"{len(listed)} of {len(reports)} runs: --newest {len(reports)} lists all")
+        for problem in problems:
+            print(f"cannot be judged: {problem}")
+    return 2 if problems else 0
+
+
+def _judged(report: pathlib.Path) -> dict[str, Any]:
+    """A run for machines; ``problem`` says why it has no ``verdict``."""
+    from reports.verdict.judge import judge_report
+    from reports.verdict.summary import tally
+
+    found: dict[str, Any] = {
+        "report": clean(str(report)), "time_start": "", "mode": None, "verdict": None, "counts": {}, "problem": "",
+    }  # fmt: skip
+    try:
+        verdict = judge_report(report)
+    except InputError as err:
+        return found | {"problem": clean(str(err))}
+    return found | {
+        "time_start": verdict.session.time_start,
+        "mode": verdict.mode,
+        "verdict": verdict.state.value,
+        "counts": {what: many for many, what in tally(verdict)},
+    }
+
+
+def _row(found: dict[str, Any]) -> tuple[str, ...]:
+    report, here = pathlib.Path(found["report"]), pathlib.Path.cwd()
+    # What holds a single run is named shortly: any command takes it.
+    place = report if report.parent.name == "reports" else report.parent
+    cases = ", ".join(f"{many} {what}" for what, many in found["counts"].items() if many)
+    return (
+        moment(found["time_start"]) if found["time_start"] else NOTHING,
+        found["mode"] or NOTHING,
+        found["verdict"] or NOTHING,
+        cases or NOTHING,
+        str(place.relative_to(here) if place.is_relative_to(here) else place),
+    )

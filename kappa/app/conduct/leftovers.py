@@ -1,0 +1,248 @@
+"""What a session leaves that was killed or ran into a full disk: jobs in the queue, a report or the cases so far.
+
+A session has a journal (``kappa/core/record/journal.py``) until its report is kept and its jobs have ended. One that is
+still there while nothing holds the lock of the results is that of a dead session.
+"""
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import pathlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.app.conduct.results_disk import RESERVE
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.documents import json_text, parse_json
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted
+from kappa.core.ground.locks import LockedError, locked
+from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
+from kappa.core.record.journal import begun, journal_of, report_of, report_with
+from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
+from kappa.core.sites.load import Site
+
+# Until cancelled jobs have left the queue, s.
+GONE_WITHIN_S = 60.0
+_QUEUE = ("squeue", "--me", "--noheader", "--format=%i|%Z")
+_ACTIVE = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
+# Where the reports of runs and nights lie, below the results of a site.
+_FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
+_TABLES = {"sessions", "testcases"}
+_KILLED = "kappa was killed"
+#: The clocks of this machine and of Slurm's are no further apart, s (``preflight.py``).
+CLOCK_ROOM_S = 60.0
+
+
+class NoReportError(InputError):
+    """ReFrame left no report that is whole; a report of the cases that had ended may be there."""
+
+
+def part_of(report: pathlib.Path) -> pathlib.Path:
+    """Where ReFrame writes ``report``."""
+    return report.with_name(f"{report.name}.part")
+
+
+class Found(Enum):
+    """What a session has left to be judged."""
+
+    NOTHING = "no case had ended"
+    CASES = "cases that had ended"
+    WHOLE = "ReFrame's report is whole"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What was found of a session; ``said``: what was done beside keeping a whole report, in words."""
+
+    report: Found
+    said: str
+
+
+def settle(report: pathlib.Path, site: Site, why: str) -> Settled:
+    """Cancel the jobs that a session has left, keep its report, or make one of its journal.
+
+    Nothing may run in its folder any more. The journal stays for another try if Slurm does not answer.
+
+    :param why: the session did not come to its end, if its report is not whole.
+    :raises InputError: a report cannot be written.
+    """
+    journal, part = journal_of(report), part_of(report)
+    said, asked = _jobs_ended(site, report)
+    if not report.exists() and _whole(part):
+        part.replace(report)
+        sync_folder(report.parent)
+    found = Found.WHOLE if report.exists() else Found.NOTHING
+    if found is Found.NOTHING and journal.exists():
+        document = report_of(_text(journal), why)
+        if document is not None:
+            write_atomically(report, json.dumps(document, indent=2))
+            part.unlink(missing_ok=True)
+            number = sum(len(run["testcases"]) for run in document["runs"])
+            found, said = Found.CASES, [*said, f"{counted(number, 'case')} had ended"]
+    if found is Found.NOTHING:
+        said.append(found.value)
+    (raw_folder(report) / RESERVE).unlink(missing_ok=True)
+    if asked:
+        journal.unlink(missing_ok=True)
+    return Settled(found, "; ".join(said))
+
+
+def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -> None:
+    """Note in a report that its session was cut off, and which results say nothing of a node.
+
+    Those are the results of aborted cases, and of cases that failed after ``failed_since_s`` (seconds since 1970).
+
+    :raises InputError: the report cannot be read or written.
+    """
+    source = clean(str(report))
+    document = parse_json(json_text(report, source, MAX_REPORT_BYTES), source)
+    if not isinstance(document, dict) or not isinstance(document.get("session_info"), dict):
+        return  # what judges it says what is wrong with it
+    document["session_info"]["cut"] = why
+    for case in cases_of(document):
+        ended_s = case.get("job_completion_time_unix") or failed_since_s
+        late = case.get("result") == "fail" and ended_s >= failed_since_s - CLOCK_ROOM_S
+        if case.get("result") == "abort" or late:
+            case["lost_to"] = why
+    write_atomically(report, json.dumps(document, indent=2), report.stat().st_mode & 0o777)
+
+
+def _whole(part: pathlib.Path) -> bool:
+    """Whether ReFrame wrote all of it; then it is on the disk."""
+    try:
+        with part.open("rb") as file:
+            json.load(file)
+            os.fsync(file.fileno())
+    except (FileNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _jobs_ended(site: Site, report: pathlib.Path) -> tuple[list[str], bool]:
+    """What to say of the jobs, and whether Slurm has told of them."""
+    try:
+        ended = end_jobs(site, report)
+    except CommandError as err:
+        return [f"its jobs are not known: {err}"], False
+    return ([f"cancelled {counted(len(ended), 'job')} of it ({', '.join(ended)})"] if ended else []), True
+
+
+@contextlib.contextmanager
+def dead(report: pathlib.Path) -> Iterator[str]:
+    """The name of the site of a session that is dead; empty if it lives, or that cannot be told here.
+
+    Meanwhile no other command finds it.
+
+    :raises InputError: its journal cannot be read.
+    """
+    journal = journal_of(report)
+    site, locks = begun(_text(journal)) if journal.exists() else ("", [])
+    if not locks or not all(lock.is_file() for lock in locks):
+        yield ""
+        return
+    with contextlib.ExitStack() as held:
+        try:
+            for lock in locks:
+                held.enter_context(locked(lock))
+        except LockedError:
+            site = ""
+        yield site
+
+
+def _text(journal: pathlib.Path) -> str:
+    try:
+        return read_text(journal, MAX_REPORT_BYTES, errors="replace")
+    except OSError as err:
+        raise InputError(f"{clean(str(journal))}: {err.strerror}") from err
+
+
+def end_jobs(site: Site, report: pathlib.Path) -> list[str]:
+    """Cancel the user's jobs that run in the session's folder, and wait until they are gone; returns their numbers.
+
+    :raises CommandError: Slurm does not answer.
+    """
+    partitions = site.description.described.partitions.values() if site.description else ()
+    if site.description is None or all(one.scheduler == "local" for one in partitions):
+        return []
+    commands = NodeCommands(site.description)
+    stage = (raw_folder(report) / STAGE).resolve()
+    jobs = list(_jobs_in(stage, commands.run([*_QUEUE, _ACTIVE])))
+    if jobs:
+        commands.run(["scancel", *jobs])
+        deadline_s = time.monotonic() + GONE_WITHIN_S
+        while time.monotonic() < deadline_s and any(_jobs_in(stage, commands.run(_QUEUE))):
+            time.sleep(0.5)
+    return jobs
+
+
+def _jobs_in(stage: pathlib.Path, said: str) -> Iterator[str]:
+    for line in said.splitlines():
+        number, _, folder = line.strip().partition("|")
+        if number.isdecimal() and pathlib.PurePath(folder).is_relative_to(stage):
+            yield number
+
+
+def unsettled(results: pathlib.Path) -> list[pathlib.Path]:
+    """The reports, there or not, of the sessions of runs and nights that left something, oldest first.
+
+    Nothing else may use the results meanwhile (``using``).
+    """
+    folders = itertools.chain.from_iterable(sorted(results.glob(pattern)) for pattern in _FOLDERS)
+    return [report for folder in folders for report in unsettled_in(folder)]
+
+
+def unsettled_in(folder: pathlib.Path) -> list[pathlib.Path]:
+    """As ``unsettled``, of one run: its own first, then those that confirm it."""
+    found: dict[pathlib.Path, None] = {}
+    for place in (folder, folder / CONFIRMATIONS):
+        found |= dict.fromkeys(map(report_with, sorted(place.glob("*.json.journal"))))
+        found |= dict.fromkeys(part.with_suffix("") for part in sorted(place.glob("*.json.part")) if _whole(part))
+    return list(found)
+
+
+def settle_all(site: Site, reports: Sequence[pathlib.Path], say: Callable[[str], object]) -> list[pathlib.Path]:
+    """Settle dead sessions and ``say`` what they left; returns the reports that are new, to be judged.
+
+    :raises InputError: a report cannot be written.
+    """
+    new = []
+    for report in reports:
+        there = report.exists()
+        settled = settle(report, site, _KILLED)
+        if settled.report is not Found.NOTHING and not there:
+            note_cut(report, _KILLED)
+        if not there or settled.said:
+            where = clean(str(report.parent))
+            say(f"{where}: {_KILLED}: {settled.said or settled.report.value}")
+        new += [report] if settled.report is not Found.NOTHING and not there else []
+    return new
+
+
+def usable_database(results: pathlib.Path, say: Callable[[str], object]) -> None:
+    """Put ReFrame's database aside if it has no tables, as after its disk was full, or is damaged.
+
+    ReFrame makes another one. Kappa reads reports, and nothing from the database.
+    """
+    path = results / "results.db"
+    if not path.is_file():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.OperationalError:
+        return  # another program has locked it, or it cannot be read now
+    except sqlite3.DatabaseError as err:
+        problem = one_line(clean(str(err)), 100)
+    else:
+        problem = "" if tables >= _TABLES else "no tables"
+    if problem:
+        aside = path.with_name(f"results.db.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
+        path.replace(aside)
+        say(f"{clean(str(path))} is not usable ({problem}): it is {aside.name} now, and ReFrame makes another")

@@ -1,0 +1,91 @@
+"""The journal of a session: its cases as they end. ReFrame writes its report at the end, and may be killed before.
+
+Each line is a JSON object. Who starts ReFrame makes the file with ``{"site": NAME, "locks": [PATH, …]}``.
+ReFrame adds one ``{"session_info": …}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has ended, as
+its report would hold them. The session is dead when nobody holds its locks.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+#: Names the file to ReFrame; without it there is no journal.
+VARIABLE = "KAPPA_JOURNAL"
+_SUFFIX = ".journal"
+
+
+def journal_of(report: pathlib.Path) -> pathlib.Path:
+    return report.with_name(report.name + _SUFFIX)
+
+
+def begin_journal(journal: pathlib.Path, site: str, locks: Sequence[int]) -> None:
+    """Make the journal of a session of ``site`` that holds the descriptors ``locks``.
+
+    :raises OSError: it cannot be written.
+    """
+    paths = [os.readlink(f"/proc/self/fd/{lock}") for lock in locks]
+    journal.write_text(json.dumps({"site": site, "locks": paths}) + "\n", encoding="utf-8")
+
+
+def begun(text: str) -> tuple[str, list[pathlib.Path]]:
+    """The site and the locks in the text of a journal; empty where it does not tell them."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        first = json.loads(text.partition("\n")[0])
+        return str(first["site"]), [pathlib.Path(lock) for lock in first["locks"]]
+    return "", []
+
+
+def report_with(journal: pathlib.Path) -> pathlib.Path:
+    """The report whose journal this is."""
+    return journal.with_name(journal.name.removesuffix(_SUFFIX))
+
+
+class Journal:
+    """Adds lines to the file, each as a whole or not at all; what a full disk refuses is added with the next."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self._left = b""
+
+    def add(self, line: str) -> None:
+        self._left += line.encode("utf-8", "replace") + b"\n"
+        with contextlib.suppress(OSError):
+            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            try:
+                size = os.fstat(handle).st_size
+                if os.write(handle, self._left) == len(self._left):
+                    self._left = b""
+                else:
+                    os.ftruncate(handle, size)
+            finally:
+                os.close(handle)
+
+
+def report_of(text: str, why: str) -> dict[str, Any] | None:
+    """A report, as ReFrame writes it, of the cases in a journal; ``None`` when none had ended.
+
+    :param text: of the journal; its last line may be a part. :param why: the session did not come to its end.
+    """
+    info: dict[str, Any] = {}
+    cases: dict[int, tuple[int, Any]] = {}
+    for line in text.split("\n"):
+        # A line that is none of ours, or a part, tells of no case.
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+            found = json.loads(line)
+            info |= found.get("session_info", {})
+            if "case" in found:
+                # A case that failed after it had passed is told twice.
+                cases[int(found["number"])] = int(found["run"]), found["case"]
+    if not cases:
+        return None
+    runs = sorted({run for run, _ in cases.values()})
+    return {
+        "session_info": {**info, "cut": why},
+        "runs": [
+            {"run_index": run, "testcases": [case for of, case in cases.values() if of == run]} for run in runs
+        ],
+        "restored_cases": [],
+    }  # fmt: skip

@@ -1,0 +1,79 @@
+"""The runs of a site, as reports in its results: those of ``kappa validate``, of nights, and of ReFrame by hand.
+
+::
+
+    runs/20261122T101500-nightly/run-report.json     kappa validate
+    nights/20261122T020000/run-report.json           a night
+    reports/run-report-7.json                        reframe -r
+"""
+
+import contextlib
+import datetime
+import pathlib
+import re
+
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError, suggestion
+from kappa.core.ground.folders import results_folder, site_with_results
+from kappa.core.record.load import PATTERNS, find_report
+
+_FOLDERS = ("runs", "nights")
+_BY_HAND = "reports"
+_TIME = re.compile(r"\d{8}T\d{6}")
+
+
+def reports_of(results: pathlib.Path) -> list[pathlib.Path]:
+    """Return the reports of a site's ``results``, or of its folder of runs or nights, the newest first."""
+    if results.name in _FOLDERS:
+        found = {report for pattern in PATTERNS for report in results.glob(f"*/{pattern}")}
+    else:
+        found = {report for kind in _FOLDERS for pattern in PATTERNS for report in results.glob(f"{kind}/*/{pattern}")}
+        found |= {report for pattern in PATTERNS for report in (results / _BY_HAND).glob(pattern)}
+    return sorted(filter(pathlib.Path.is_file, found), key=lambda report: (_began(report), str(report)), reverse=True)
+
+
+def _began(report: pathlib.Path) -> float:
+    """Seconds since 1970, by the name of the run's folder; of a report by hand the time of its file."""
+    named = _TIME.match(report.parent.name)
+    try:
+        return datetime.datetime.strptime(named[0], "%Y%m%dT%H%M%S").timestamp() if named else report.stat().st_mtime
+    except ValueError:
+        return report.stat().st_mtime
+
+
+def find_run(run: str) -> pathlib.Path:
+    """Return the report that ``run`` names: a report, a folder of reports or of runs, or a site, whose newest it is.
+
+    :raises InputError: there is none, or no such file, folder or site.
+    """
+    path = pathlib.Path(run)
+    of_site = (path / "settings.py").is_file()
+    if path.exists() and not path.is_dir():
+        return path
+    if path.is_dir() and not of_site:
+        with contextlib.suppress(InputError):
+            return find_report(path)
+        if found := reports_of(path):
+            return found[0]
+    if not of_site and (path.name != run or path.suffix == ".json"):
+        raise _no_run(path)
+    return newest_run(site_with_results(run))
+
+
+def _no_run(path: pathlib.Path) -> InputError:
+    if path.is_dir():
+        return InputError(f"{clean(str(path))}: neither {' nor '.join(PATTERNS)} is in this folder, nor a run below it")
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    near = suggestion(path.name, (one.name for one in beside))
+    return InputError(f"there is no file or folder {clean(str(path))}: {near}")
+
+
+def newest_run(site: str) -> pathlib.Path:
+    """Return the newest report of the site of this name.
+
+    :raises InputError: there is none.
+    """
+    results = results_folder(site)
+    if not (found := reports_of(results)):
+        raise InputError(f"the site {site} has no run in {clean(str(results))}: `kappa validate {site}` makes one")
+    return found[0]

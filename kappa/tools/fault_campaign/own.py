@@ -1,0 +1,66 @@
+"""A fault that an operator gives as two shell commands: one plants it on a node, the other mends it."""
+
+import contextlib
+import random
+import subprocess
+from collections.abc import Iterator, Mapping
+
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.tools.fault_campaign.cluster import CampaignError, Cluster
+from kappa.tools.fault_campaign.faults import Fault, Kind
+from kappa.tools.fault_campaign.kinds import KINDS
+from kappa.tools.fault_campaign.outcomes import Outcome, Settings
+
+OWN = "own command"
+# In a file: what a command leaves in the background would keep a pipe open.
+_SCRIPT = """\
+said=$(mktemp /tmp/kappa-fault-XXXXXX); trap 'rm -f "$said"' EXIT
+bash -c "$1" > "$said" 2>&1 < /dev/null || { status=$?; head -c 2000 "$said" >&2; exit $status; }
+head -c 2000 "$said"
+"""
+_DETAIL_CHARS = 120
+
+
+class MendError(CampaignError):
+    """The command that mends failed; ``outcome`` is that of the round, which counts all the same."""
+
+    outcome: Outcome | None = None
+
+
+def kinds_of(settings: Settings) -> Mapping[str, Kind]:
+    """Every kind of fault by name, with the operator's own where the campaign has one."""
+    if not settings.plant:
+        return KINDS
+    what = f"`{one_line(clean(settings.plant), _DETAIL_CHARS)}`"
+    return {**KINDS, OWN: Kind(OWN, False, what, _fault(settings.plant, settings.mend))}
+
+
+def _fault(plant: str, mend: str) -> Fault:
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+        try:
+            said = _run(cluster, node, "--plant", plant)
+        except CampaignError:
+            # What it had done before it failed.
+            with contextlib.suppress(CampaignError):
+                _run(cluster, node, "--mend", mend)
+            raise
+        try:
+            yield one_line(clean(said), _DETAIL_CHARS) or "planted"
+        finally:
+            try:
+                _run(cluster, node, "--mend", mend)
+            except CampaignError as err:
+                raise MendError(f"{err}; mend the fault by hand before the campaign goes on") from None
+
+    return fault
+
+
+def _run(cluster: Cluster, node: str, option: str, command: str) -> str:
+    try:
+        return cluster.on(node, _SCRIPT, command)
+    except subprocess.TimeoutExpired as err:
+        problem = f"did not end within {err.timeout:g} s; put what stays into the background with `&`"
+    except CampaignError as err:
+        problem = f"failed: {str(err).removeprefix(f'on {node}: {_SCRIPT}: ')}"
+    raise CampaignError(f"the command of {option} on {node} {problem}")

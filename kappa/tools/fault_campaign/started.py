@@ -1,0 +1,200 @@
+"""Faults of tasks that Slurm starts on a node: their attributes and environment, prologs, and files that they need."""
+
+import contextlib
+import os
+import pathlib
+import random
+import shutil
+from collections.abc import Iterator
+
+from kappa.tools.fault_campaign.cluster import Cluster
+from kappa.tools.fault_campaign.faults import Fault, Kind, between, preloaded, replaced
+from kappa.tools.fault_campaign.node_state import lower_limit
+
+_CONFIGURATION = "/etc/slurm/slurm.conf"
+_SCRIPTS = "/run/scripts-$(uname -n)"
+# Of prctl(2), whose settings a process gives to those that it starts.
+_RESTART_WITH = """
+import ctypes, os, signal, sys, time
+pid = int(sys.argv[1])
+words, environ = (open(f"/proc/{pid}/{name}", "rb").read().split(b"\\0")[:-1] for name in ("cmdline", "environ"))
+os.kill(pid, signal.SIGTERM)
+while os.path.exists(f"/proc/{pid}"):
+    time.sleep(0.05)
+if ctypes.CDLL(None).prctl(int(sys.argv[2]), int(sys.argv[3]), 0, 0, 0) != 0:
+    sys.exit("prctl failed")
+os.execve(words[0], words, dict(pair.split(b"=", 1) for pair in environ if b"=" in pair))
+"""
+_TIMER_SLACK, _NO_HUGE_PAGES = 29, 41
+# A FUSE file system (linux/fuse.h) whose server answers nothing but the first request, that of the mount itself: who
+# waits for that may not be interrupted, who waits for another sleeps.
+_HUNG_MOUNT = """
+import ctypes, os, struct, sys, time
+server = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={server},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+if ctypes.CDLL(None, use_errno=True).mount(b"hung", os.fsencode(sys.argv[1]), b"fuse", 0, options) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+unique = struct.unpack_from("=Q", os.read(server, 1 << 17), 8)[0]
+os.write(server, struct.pack("=IiQ", 80, 0, unique) + struct.pack("=IIIIHHII36x", 7, 31, 65536, 0, 12, 9, 65536, 1))
+print("mounted", flush=True)
+time.sleep(3600)
+"""
+
+
+def of_slurmd(command: str, told: str, *ranges: range) -> Fault:
+    """Slurm's daemon, and so what it starts from now on, gets another attribute by a command with ``$pid``."""
+    # The end of the node after the round takes it back.
+    return between(f'pid=$(pidof slurmd); {command}', "true", told, *ranges)
+
+
+def restarted(option: int, value: int, told: str) -> Fault:
+    """Slurm's daemon starts anew with an option of prctl(2)."""
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+        script = 'setsid python3 -s -c "$1" "$(pidof slurmd)" "$2" "$3" > /dev/null 2>&1 < /dev/null; sleep 2'
+        cluster.on(node, script, _RESTART_WITH, str(option), str(value))
+        yield told
+
+    return fault
+
+
+@contextlib.contextmanager
+def slurm_runs(cluster: Cluster, node: str, option: str, script: str) -> Iterator[None]:
+    """The node's slurm.conf names another script for ``option``, as Prolog."""
+    file = f"{_SCRIPTS}/run"
+    cluster.on(node, f'mkdir -p {_SCRIPTS}; printf "#!/bin/bash\\n%s\\n" "$1" > {file}; chmod 755 {file}', script)
+    make = f'cp "$path" "$fake"; echo "{option}={file}" >> "$fake"'
+    try:
+        with replaced(cluster, node, _CONFIGURATION, make):
+            cluster.on(node, "kill -HUP $(pidof slurmd); sleep 1")
+            yield
+    finally:
+        cluster.on(node, f"rm -rf {_SCRIPTS}; kill -HUP $(pidof slurmd)")
+
+
+def slow_script(option: str) -> Fault:
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        seconds = draw.choice([5, 10, 25])
+        with slurm_runs(cluster, node, option, f"sleep {seconds}"):
+            yield f"{seconds} s"
+
+    return fault
+
+
+@contextlib.contextmanager
+def variable_of_tasks(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    setting = draw.choice(["OMP_NUM_THREADS=1", "OMPI_MCA_btl_tcp_sndbuf=4096", "MALLOC_ARENA_MAX=1", "SITE_PROFILE=x"])
+    with slurm_runs(cluster, node, "TaskProlog", f"echo export {setting}"):
+        yield setting
+
+
+@contextlib.contextmanager
+def failing_prolog_of_tasks(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with slurm_runs(cluster, node, "TaskProlog", "exit 1"):
+        yield "exit status 1"
+
+
+@contextlib.contextmanager
+def other_python(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    found = pathlib.Path(shutil.which("python3") or "/usr/bin/python3")
+    # The first folder of PATH that is there; jobs inherit it from the shell.
+    first = next(folder for folder in os.environ["PATH"].split(":") if os.path.isdir(folder))
+    put = f'mkdir -p {_SCRIPTS}; cp -a "$1/." {_SCRIPTS}; rm -f {_SCRIPTS}/python3; '
+    put += f'printf \'#!/bin/sh\\nexec %s "$@"\\n\' "$2" > {_SCRIPTS}/python3; chmod 755 {_SCRIPTS}/python3; '
+    put += f'mount --bind {_SCRIPTS} "$1"'
+    other = "/usr/bin/python3" if str(found) == f"{first}/python3" else str(found)
+    cluster.on(node, put, first, other)
+    try:
+        yield f"{first}/python3, which starts {other}"
+    finally:
+        cluster.on(node, f'umount --lazy "$1"; rm -rf {_SCRIPTS}', first)
+
+
+@contextlib.contextmanager
+def queue_setting(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    name, value = draw.choice([("read_ahead_kb", "0"), ("nr_requests", "8"), ("nomerges", "2")])
+    file = 'file=/sys/dev/block/$(findmnt --noheadings --output MAJ:MIN --target /scratch | tr -d " ")/queue/$1'
+    before = cluster.on(node, f'{file}; cat "$file"; echo "$2" > "$file"', name, value).strip()
+    try:
+        yield f"{name} of {value}, not {before}"
+    finally:
+        cluster.on(node, f'{file}; echo "$2" > "$file"', name, before)
+
+
+@contextlib.contextmanager
+def not_executable(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    folder = str(cluster.results)
+    cluster.on(node, 'mount --bind "$1" "$1"; mount -o remount,bind,noexec "$1"', folder)
+    try:
+        yield "results mounted noexec"
+    finally:
+        cluster.on(node, 'umount --lazy "$1"', folder)
+
+
+@contextlib.contextmanager
+def hung_home(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    """The folder of Open MPI's settings in the user's home, which `mpirun` reads."""
+    folder, said = pathlib.Path.home() / ".openmpi", "/run/hung-$(uname -n)"
+    folder.mkdir(exist_ok=True)
+    put = f'setsid python3 -s -c "$1" "$2" > {said} 2>&1 < /dev/null & '
+    put += f"for ((i = 0; i < 100; i++)); do [[ -s {said} ]] && break; sleep 0.1; done; grep mounted {said}"
+    cluster.on(node, put, _HUNG_MOUNT, str(folder))
+    try:
+        yield f"{folder} does not answer"
+    finally:
+        cluster.on(node, 'umount --lazy "$1"', str(folder))
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # unless the user has settings there
+
+
+@contextlib.contextmanager
+def slow_fsync(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=200000", "-DOPEN_US=0", "-DEVERY=0"):
+        yield "0.2 s slower"
+
+
+@contextlib.contextmanager
+def slow_opens(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=0", "-DOPEN_US=5000", "-DEVERY=0"):
+        yield "5 ms slower"
+
+
+@contextlib.contextmanager
+def failing_reads(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=0", "-DOPEN_US=0", "-DEVERY=1000"):
+        yield "1 of 1000"
+
+
+OF_TASKS = (
+    Kind("low priority", False, "what Slurm starts on the node has a nice value of 5–19",
+         of_slurmd('renice --priority "$1" --pid "$pid" > /dev/null', "nice {}", range(5, 20))),
+    Kind("other scheduling class", False, "what Slurm starts there is in the class of batch programs",
+         of_slurmd('chrt --all-tasks --batch --pid 0 "$pid"', "batch")),
+    Kind("idle I/O class", False, "what Slurm starts there reads and writes when nobody else does",
+         of_slurmd('ionice --class 3 --pid "$pid"', "idle")),
+    Kind("timer slack", False, "timers of what Slurm starts there may be 10 ms late",
+         restarted(_TIMER_SLACK, 10_000_000, "10 ms")),
+    Kind("no huge pages", False, "what Slurm starts there gets no transparent huge pages",
+         restarted(_NO_HUGE_PAGES, 1, "prctl")),
+    Kind("file size limited", False, "a task may write files of 256–512 MiB",
+         lower_limit("fsize", range(256 << 20, (512 << 20) + 1, 64 << 20), "{} bytes")),
+    Kind("processor time limited", False, "a task may run for 1000–2000 s",
+         lower_limit("cpu", range(1000, 2001, 100), "{} s")),
+    Kind("setting of a disk's queue", False, "read-ahead, depth or scheduler of `/scratch`'s disk", queue_setting),
+    Kind("variable of tasks", False, "a prolog of tasks sets a variable on the node", variable_of_tasks),
+    Kind("other python3", False, "another `python3` comes first in PATH", other_python),
+)  # fmt: skip
+OF_JOBS = (
+    Kind("results not executable", True, "the folder of results is mounted `noexec`", not_executable),
+    Kind("failing prolog of tasks", True, "Slurm's prolog of tasks fails on the node", failing_prolog_of_tasks),
+    Kind("hung home", True, "a folder of the user's home does not answer", hung_home),
+    Kind("slow prolog", False, "Slurm's prolog takes 5–25 s on the node", slow_script("Prolog")),
+    Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slow_script("Epilog")),
+)
+OF_FILES = (
+    Kind("slow fsync", False, "fsync takes 0.2 s longer", slow_fsync, preloads=True),
+    Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", slow_opens, preloads=True),
+    Kind("failing reads", False, "one of 1000 reads of `/scratch` fails", failing_reads, preloads=True),
+)

@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+"""Exchange messages with the other nodes of the job over TCP and UDP, and tell for each what did not arrive well.
+
+Start one task on each node (srun --ntasks-per-node=1). The tasks meet by files in ``--folder``, which all nodes share,
+so that no fault of the network keeps them from it. Each then exchanges with every other, of more than ``MOST_PEERS``
+with as many neighbours by name:
+
+- long messages of ``LONG_BYTES``, in turn, each again with twice the patience if nothing moves for ``PATIENCE_S``;
+- for ``--seconds`` a train of small bursts every ``TICK_S``: datagrams, of which every tenth fills a packet, short
+  messages on one TCP connection, and a new connection to one peer after the other.
+
+Datagrams bear their number and when they were sent, and the kernel says when they arrived: what a busy processor delays
+before or after counts as nothing. Prints a line of JSON for each peer, a space and its SHA-256. It needs no privilege,
+and nothing but Python 3.6 and Linux.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import select
+import socket
+import statistics
+import struct
+import sys
+import threading
+import time
+
+MOST_PEERS = 64
+LONG_BYTES, CHUNK, PATIENCE_S = 1 << 20, 1 << 16, 4.0
+TICK_S, BURST, LONG_EVERY = 0.02, 4, 10
+# The first time after which TCP asks for a connection again (RFC 6298).
+SLOW_CONNECT_S, LAST_CONNECT_S = 0.9, 3.0
+LATE_S = 0.05
+# Of linux/socket.h, linux/in.h and linux/tcp.h; Python has no names for them.
+SO_RXQ_OVFL, SO_TIMESTAMPNS, IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_MTU, TCP_INFO = 40, 35, 10, 2, 14, 11
+DATAGRAM = struct.Struct(">16sHQd")  # token, sender, number, s since 1970 when it was sent
+HEADERS = 28  # of IPv4 and UDP
+COUNTERS = {"retransmitted": 100, "duplicates": 216, "reordered": 220, "out_of_order": 224}  # in struct tcp_info
+
+
+def read(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def own_addresses():
+    """The IPv4 addresses that this node takes for its own, but for the loopback's."""
+    found = re.findall(r"\|-- ([\d.]+)\n\s+/32 host LOCAL", read("/proc/net/fib_trie"))
+    return sorted({address for address in found if not address.startswith("127.")})
+
+
+def own_macs():
+    found = {read(f"/sys/class/net/{name}/address").strip() for name in os.listdir("/sys/class/net") if name != "lo"}
+    return sorted(found - {""})
+
+
+def address_of(name):
+    try:
+        return socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+    except OSError:
+        return None
+
+
+# ---- the tasks meet ---------------------------------------------------------------------------------------------
+
+
+def meet(folder, own, tasks, seconds):
+    """Node -> what it has published, of as many as come within ``seconds``."""
+    os.makedirs(folder, exist_ok=True)
+    deadline, found = time.monotonic() + seconds, {}
+    while True:
+        # Each time anew: a change of its own makes a client of a network file system look again.
+        path = os.path.join(folder, own["node"])
+        with open(path + ".part", "w") as file:
+            json.dump(own, file)
+        os.rename(path + ".part", path)
+        for name in set(os.listdir(folder)).difference(found):
+            with contextlib.suppress(ValueError):
+                found[name] = json.loads(read(os.path.join(folder, name)) if not name.endswith(".part") else "")
+        if len(found) >= tasks or time.monotonic() > deadline:
+            return found
+        time.sleep(max(0.1, tasks / 1000))
+
+
+def peers_of(own, nodes):
+    """All others, or the nearest by name before and after, so that each is a peer of its peers."""
+    place, others = nodes.index(own), len(nodes) - 1
+    if others <= MOST_PEERS:
+        return nodes[place + 1 :] + nodes[:place]
+    half = MOST_PEERS // 2
+    return [nodes[(place + step) % len(nodes)] for step in (*range(1, half + 1), *range(-half, 0))]
+
+
+# ---- what others send -------------------------------------------------------------------------------------------
+
+
+class Receiver:
+    """Takes what the peers send, by threads that end with the process."""
+
+    def __init__(self):
+        self.token = secrets.token_bytes(16)
+        self.arrived, self.sent, self.counters, self.overflowed = {}, {}, {}, 0
+        self.messages, self.connections = listener(), listener()
+        self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.datagrams.bind(("", 0))
+        for option, value in ((socket.SO_RCVBUF, 4 << 20), (SO_TIMESTAMPNS, 1), (SO_RXQ_OVFL, 1)):
+            self.datagrams.setsockopt(socket.SOL_SOCKET, option, value)
+        for run in (self.take_messages, self.take_connections, self.take_datagrams):
+            threading.Thread(target=run, daemon=True).start()
+
+    def published(self):
+        ports = [each.getsockname()[1] for each in (self.messages, self.connections, self.datagrams)]
+        return {"token": self.token.hex(), "ports": ports, "addresses": own_addresses(), "macs": own_macs()}
+
+    def take_connections(self):
+        while True:
+            with contextlib.suppress(OSError):
+                self.connections.accept()[0].close()
+
+    def take_messages(self):
+        while True:
+            with contextlib.suppress(OSError):
+                connection, _ = self.messages.accept()
+                threading.Thread(target=self.take_message, args=[connection], daemon=True).start()
+
+    def take_message(self, connection):
+        """A long message, which is answered by its SHA-256, or a stream, whose end says how many datagrams were sent.
+
+        The first word of both is the token, the sender and the length: 0 of a stream.
+        """
+        with contextlib.suppress(OSError, struct.error), connection:
+            token, sender, length = struct.unpack(">16sHI", exactly(connection, 22))
+            if token != self.token:
+                return
+            if length:
+                connection.sendall(hashlib.sha256(exactly(connection, min(length, LONG_BYTES))).digest())
+                return
+            last, part = b"", connection.recv(CHUNK)
+            while part:
+                last, part = (last + part)[-8:], connection.recv(CHUNK)
+            self.counters[sender] = counters_of(connection)
+            (self.sent[sender],) = struct.unpack(">Q", last)
+
+    def take_datagrams(self):
+        while True:
+            data, ancillary, _, _ = self.datagrams.recvmsg(1 << 16, 256)
+            if len(data) < DATAGRAM.size:
+                continue
+            token, sender, number, sent_s = DATAGRAM.unpack_from(data)
+            arrived_s = time.time()
+            for _, kind, value in ancillary:
+                if kind == SO_TIMESTAMPNS:
+                    seconds, nanoseconds = struct.unpack("@ll", value[:16])
+                    arrived_s = seconds + nanoseconds / 1e9
+                elif kind == SO_RXQ_OVFL:
+                    (self.overflowed,) = struct.unpack("@I", value[:4])
+            if token == self.token:
+                self.arrived.setdefault(sender, []).append((number, arrived_s - sent_s))
+
+    def told(self, sender):
+        """What has come of the sender's datagrams: numbers, and the longest time in which none came, or none in time.
+
+        A number of datagrams that this node itself did not read soon enough is not missing.
+        """
+        came = self.arrived.get(sender, [])
+        delays, highest, out_of_order, twice = {}, -1, 0, 0
+        for number, delay_s in came:
+            twice += number in delays
+            out_of_order += number < highest and number not in delays
+            highest = max(highest, number)
+            delays.setdefault(number, delay_s)
+        sent = self.sent.get(sender, highest + 1)
+        usual_s = statistics.median(delays.values()) if delays else 0.0
+        longest = run = 0
+        for number in range(sent):
+            lost = number not in delays and not self.overflowed
+            run = run + 1 if lost or delays.get(number, usual_s) > usual_s + LATE_S else 0
+            longest = max(longest, run)
+        long_ones = range(0, sent, LONG_EVERY)
+        return {
+            "datagrams": sent,
+            "missing": max(0, sent - len(delays) - self.overflowed),
+            "long_datagrams": len(long_ones),
+            "missing_long": max(0, sum(number not in delays for number in long_ones) - self.overflowed),
+            "out_of_order": out_of_order,
+            "twice": twice,
+            "longest_outage_ms": round(1000 * longest * TICK_S / BURST, 1),
+        }
+
+
+def listener():
+    one = socket.socket()
+    one.bind(("", 0))
+    one.listen(1024)
+    return one
+
+
+def exactly(connection, count):
+    data = bytearray()
+    while len(data) < count:
+        part = connection.recv(min(CHUNK, count - len(data)))
+        if not part:
+            raise OSError("closed")
+        data += part
+    return bytes(data)
+
+
+def counters_of(connection):
+    """What TCP has counted on the connection; nothing of what an old kernel does not count."""
+    info = connection.getsockopt(socket.IPPROTO_TCP, TCP_INFO, 256)
+    return {name: struct.unpack_from("@I", info, at)[0] for name, at in COUNTERS.items() if len(info) >= at + 4}
+
+
+# ---- what is sent to one peer -----------------------------------------------------------------------------------
+
+
+class Peer:
+    """A peer as ``published``, and what has come of what was sent to it."""
+
+    def __init__(self, own_number, number, published):
+        self.own_number, self.number, self.node = own_number, number, published["node"]
+        self.token, self.ports = bytes.fromhex(published["token"]), published["ports"]
+        self.address = address_of(self.node) or next(iter(published["addresses"]), None)
+        self.failure, self.refused, self.count, self.connects, self.slow, self.counters = None, None, 0, 0, 0, {}
+        self.stream, self.waiting, self.datagrams, self.filled = None, {}, None, 0
+
+    def send_long(self, patience_s):
+        """One long message; ``failure`` is why it did not arrive."""
+        data = os.urandom(LONG_BYTES)
+        self.failure = None
+        try:
+            with socket.create_connection((self.address, self.ports[0]), timeout=patience_s) as connection:
+                connection.sendall(self.begin(LONG_BYTES))
+                # No sendall: its patience is for all of it, however slow the network.
+                sent = 0
+                while sent < len(data):
+                    sent += connection.send(data[sent : sent + CHUNK])
+                if exactly(connection, 32) != hashlib.sha256(data).digest():
+                    self.failure = "another content arrives"
+        except socket.timeout:  # noqa: UP041 - Python 3.6 has another TimeoutError
+            self.failure = f"nothing moves for {patience_s:g} s"
+        except (OSError, TypeError) as error:
+            self.failure = getattr(error, "strerror", None) or str(error)
+
+    def begin(self, length):
+        return struct.pack(">16sHI", self.token, self.own_number, length)
+
+    def open(self):
+        """Open what the train needs; a peer that cannot be reached has its failure by now."""
+        with contextlib.suppress(OSError, TypeError):
+            self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self.datagrams.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+            self.datagrams.connect((self.address, self.ports[2]))
+            self.datagrams.setblocking(False)
+            self.filled = self.datagrams.getsockopt(socket.IPPROTO_IP, IP_MTU) - HEADERS
+            self.stream = socket.create_connection((self.address, self.ports[0]), timeout=PATIENCE_S)
+            self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.stream.sendall(self.begin(0))
+            self.stream.setblocking(False)
+
+    def send_burst(self):
+        for _ in range(BURST):
+            size = self.filled if self.count % LONG_EVERY == 0 else DATAGRAM.size
+            head = DATAGRAM.pack(self.token, self.own_number, self.count, time.time())
+            try:
+                self.datagrams.send(head.ljust(size, b"."))
+            except BlockingIOError:
+                continue  # no number is used up
+            except OSError as error:
+                # An earlier one was answered by "connection refused"; else this node does not let it go.
+                if not isinstance(error, ConnectionRefusedError):
+                    self.refused = f"{error.strerror} ({size + HEADERS} bytes)"
+            self.count += 1
+            if self.stream:
+                with contextlib.suppress(OSError):
+                    self.stream.send(b"." * 64)
+
+    def connect(self):
+        one = socket.socket()
+        one.setblocking(False)
+        # Leaves nothing behind (TIME_WAIT).
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("@ii", 1, 0))
+        self.connects += 1
+        with contextlib.suppress(OSError, TypeError):
+            one.connect_ex((self.address, self.ports[1]))
+            self.waiting[one] = time.monotonic()
+
+    def look_at_connections(self):
+        """Count those that took long or failed."""
+        if not self.waiting:
+            return
+        _, ready, _ = select.select([], [*self.waiting], [], 0)
+        now = time.monotonic()
+        for one, began in [*self.waiting.items()]:
+            if one in ready or now - began > LAST_CONNECT_S:
+                refused = one in ready and one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                self.slow += bool(refused) or now - began > SLOW_CONNECT_S
+                del self.waiting[one]
+                one.close()
+
+    def close(self):
+        if self.stream:
+            with contextlib.suppress(OSError):
+                self.stream.settimeout(PATIENCE_S)
+                self.stream.sendall(struct.pack(">Q", self.count))
+                self.stream.shutdown(socket.SHUT_WR)
+                # Until the peer has read it all.
+                self.stream.recv(1)
+                self.counters = counters_of(self.stream)
+
+
+def train(peers, seconds):
+    for peer in peers:
+        peer.open()
+    began, tick = time.monotonic(), 0
+    while time.monotonic() < began + seconds:
+        for peer in peers:
+            if peer.filled:
+                peer.send_burst()
+            peer.look_at_connections()
+        peers[tick % len(peers)].connect()
+        tick += 1
+        time.sleep(max(0.0, began + tick * TICK_S - time.monotonic()))
+    while any(peer.waiting for peer in peers):
+        time.sleep(TICK_S)
+        for peer in peers:
+            peer.look_at_connections()
+    for peer in peers:
+        peer.close()
+
+
+def answering(address, node, published):
+    """Another node that has the address, or whose adapter answers for it; else ``None``."""
+    for other, told in sorted(published.items()):
+        # Two of Slurm's nodes may be one machine.
+        if other != node and address in told["addresses"] and told["macs"] != published[node]["macs"]:
+            return other
+    found = re.search(rf"^{re.escape(address or '-')}\s+\S+\s+0x2\s+(\S+)", read("/proc/net/arp"), re.MULTILINE)
+    mac = found and found.group(1)
+    if not mac or mac in published[node]["macs"]:
+        return None
+    return next((other for other, told in sorted(published.items()) if other != node and mac in told["macs"]), None)
+
+
+def line(told):
+    data = json.dumps(told, sort_keys=True)
+    return f"{data} {hashlib.sha256(data.encode()).hexdigest()}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10.5, metavar="S", help="length of the train (%(default)s)")
+    parser.add_argument("--folder", default="peers", metavar="DIR", help="the tasks meet in one in it (%(default)s)")
+    parser.add_argument("--wait", type=float, default=60, metavar="S", help="for the other tasks (%(default)s)")
+    arguments = parser.parse_args()
+    node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    tasks = int(os.environ.get("SLURM_STEP_NUM_TASKS") or 1)
+    receiver = Receiver()
+    # Of its own for each step: those of another have files with other ports.
+    step = ".".join(os.environ.get(name, "0") for name in ("SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_STEP_ID"))
+    own = {"node": node, **receiver.published()}
+    published = meet(os.path.join(arguments.folder, step), own, tasks, arguments.wait)
+    nodes = sorted(published)
+    peers = [Peer(nodes.index(node), nodes.index(name), published[name]) for name in peers_of(node, nodes)]
+    for peer in peers:
+        peer.send_long(PATIENCE_S)
+    for peer in peers:
+        if peer.failure:
+            peer.send_long(2 * PATIENCE_S)
+    if peers:
+        train(peers, arguments.seconds)
+        # Until the others have said how many datagrams there were: who tries again sends later.
+        deadline = time.monotonic() + LAST_CONNECT_S + 3 * PATIENCE_S
+        while any(peer.number not in receiver.sent for peer in peers) and time.monotonic() < deadline:
+            time.sleep(0.1)
+    for peer in peers:
+        told = receiver.told(peer.number)
+        counted = receiver.counters.get(peer.number, {})
+        told = {
+            "node": node, "peer": peer.node, "failure": peer.failure, "refused": peer.refused,
+            "answered_by": answering(peer.address, peer.node, published),
+            "connects": peer.connects, "slow_connects": peer.slow,
+            "segments": peer.count, "retransmitted": peer.counters.get("retransmitted", 0),
+            "duplicate_segments": peer.counters.get("duplicates", 0),
+            "reordered_segments": peer.counters.get("reordered", 0),
+            "out_of_order_segments": counted.get("out_of_order", 0), **told,
+        }  # fmt: skip
+        os.write(sys.stdout.fileno(), line(told).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

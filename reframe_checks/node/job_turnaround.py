@@ -1,0 +1,143 @@
+"""How long each node takes to begin a job and to give it back: prologs, epilogs, slow slurmds."""
+
+import pathlib
+import statistics
+import time
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.evidence import Finding
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.hang_watch import ENDED_FILE, asked
+from reframe_checks.base.job_files import runs_in_slurm
+from reframe_checks.base.scaled import OncePerPartition, OnEachNode
+from reframe_checks.parsers import node_times, slurm
+
+JOB, FIRST, SECOND = "start_of_job.txt", "first_step.txt", "second_step.txt"
+LOOK_EVERY_S = 0.5
+#: Where a node is late and all others are as quick as this, load on the machine that they share did not do it.
+QUICK_S = 1.5
+
+
+@rfm.simple_test
+class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
+    """Time from the start of a job to its first task, and in COMPLETING, of each node of a partition.
+
+    A node runs its prolog before its first task of a job. Two steps start a task on each node; by the time between
+    the two, on the node's own clock, a node whose first task began late stands out. On the job's first node the prolog
+    comes before the job script, to which slurmctld tells the time since the job began. After the job the nodes that
+    Slurm lists as completing run their epilogs. The job is not held for a second measurement, as its prologs do not run
+    again: a job of its own measures again.
+    """
+
+    descr = "Start and end of a job on every node: prologs, epilogs, slurmd"
+    family = "node/job-turnaround"
+    measured_s = 2
+    tags = {"smoke"}
+    sourcesdir = "src"
+    hold_s = 0
+    hint = "look at Prolog, Epilog and slurmd's log on the named node; run the scripts there by hand (`time`)"
+
+    #: For a node that does not end its epilog.
+    epilog_wait_s = SiteVariable(40, "whole number", "s", "waited at most for the epilogs of the job's nodes")
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.executable, self.executable_opts = "bash", ["./start_of_task.sh", f"> {SECOND}"]
+
+    def command_lines(self):
+        return [self.launched("bash", "./start_of_task.sh", f"> {FIRST}"), *super().command_lines()]
+
+    # Before what takes time in the job.
+    @rfmb.run_before("run", always_last=True)
+    def ask_slurm_first(self):
+        if runs_in_slurm(self):
+            self.prerun_cmds = [f"bash ./start_of_task.sh --job > {JOB}", *self.prerun_cmds]
+
+    @rfmb.run_after("run")
+    def wait_for_epilogs(self):
+        self.completing_s = {}
+        if not self.is_dry_run() and runs_in_slurm(self):
+            self.completing_s = completing(str(self.job.jobid), pathlib.Path(self.stagedir), self.epilog_wait_s)
+
+    @rfmb.sanity_function
+    def read_times(self):
+        job = self.parsed(node_times.job_start, self.output_text(JOB)) if runs_in_slurm(self) else None
+        if job is None or job.elapsed_s is None:
+            # ReFrame records no reason of a skip.
+            self.hint = "Slurm does not tell since when the job runs (`squeue`)"
+            self.skip(self.hint)
+        nodes = self.provenance["nodelist"]
+        first, second = (
+            self.parsed(node_times.task_starts, self.output_text(name), expect_nodes=nodes) for name in (FIRST, SECOND)
+        )
+        between = {node: second[node] - first[node] for node in nodes}
+        self.start_s = {node: max(between.values()) - seconds for node, seconds in between.items()}
+        self.elapsed_s = job.elapsed_s
+        if not job.prologs_at_allocation:
+            self.start_s[nodes[0]] += job.elapsed_s
+        self.end_s = {node: self.completing_s.get(node, 0.0) for node in nodes}
+        self.record_per_node("start", "s", self.start_s)
+        self.record_per_node("completing", "s", self.end_s)
+        self.record_findings(
+            [
+                *self.late("start_excess", self.start_s, "prolog", "before its first task"),
+                *self.late("completing_excess", self.end_s, "epilog", "after the job"),
+            ]
+        )
+        return True
+
+    def late(self, metric, seconds, script, when):
+        """Findings of the nodes that are out of bounds; none where half of them are."""
+        usual = statistics.median_low(seconds.values())
+        late = {node: took for node, took in seconds.items() if self.out_of_bounds(metric, took - usual)}
+        if 2 * len(late) >= len(seconds):
+            return []
+        if late and all(took <= QUICK_S for node, took in seconds.items() if node not in late):
+            self.robbed = ""
+        said = {node: f"took {took:.1f} s {when}, the median node's {usual:.1f} s" for node, took in late.items()}
+        ranking = sorted(late, key=late.__getitem__, reverse=True)
+        return [Finding("node", node, (node,), script, None, None, said[node]) for node in ranking]
+
+    metrics = {
+        # From the start of the job, of the slowest node; of all nodes where Slurm runs prologs before the job.
+        "start_max": ("s", lambda self: max(self.elapsed_s, *self.start_s.values())),
+        # The slowest node less the median node.
+        "start_excess": ("s", lambda self: excess(self.start_s)),
+        "completing_max": ("s", lambda self: max(self.end_s.values())),
+        "completing_excess": ("s", lambda self: excess(self.end_s)),
+    }
+
+
+def excess(seconds):
+    return max(seconds.values()) - statistics.median_low(seconds.values())
+
+
+def completing(job, stage, patience_s):
+    """Node -> seconds from the end of the job's script until Slurm had the node back, of those that were seen so."""
+    found, began_s = {}, time.monotonic()
+    late_s = since_its_end_s(stage)
+    while (now_s := time.monotonic() - began_s) < patience_s:
+        lines = asked("squeue", "--noheader", f"--jobs={job}", "--states=COMPLETING", "--format=%N")
+        try:
+            left = slurm.expand_nodes(lines[0]) if lines and lines[0] else []
+        except ValueError:
+            left = []
+        if not left:
+            break
+        found.update(dict.fromkeys(left, late_s + now_s))
+        time.sleep(LOOK_EVERY_S)
+    return found
+
+
+def since_its_end_s(stage):
+    """Both times are those of the file system, whose clock may be another."""
+    try:
+        write_atomically(stage / "looked", "now\n", lasting=False)
+        return max(0.0, (stage / "looked").stat().st_mtime - (stage / ENDED_FILE).stat().st_mtime)
+    except (OSError, InputError):
+        return 0.0

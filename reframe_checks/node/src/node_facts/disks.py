@@ -1,0 +1,56 @@
+"""Queues of the devices below a mount: read-ahead, scheduler, depth and caches."""
+
+import os
+import re
+
+from node_facts.files import entries, read
+
+DEVICES, BACKING = "/sys/dev/block", "/sys/class/bdi"
+QUEUE = (
+    "scheduler", "nr_requests", "rotational", "write_cache", "fua", "max_sectors_kb", "nomerges", "rq_affinity",
+    "wbt_lat_usec", "io_poll", "io_timeout", "iostats", "add_random", "logical_block_size", "physical_block_size",
+)  # fmt: skip
+DEVICE = ("queue_depth", "state", "timeout")
+# Of network file systems, too.
+OF_BACKING = ("read_ahead_kb", "min_ratio", "max_ratio", "strict_limit")
+# Layers of devices, one on the other.
+DEEPEST = 8
+
+
+def settings(number, source):
+    """Setting -> value, of several devices each value once.
+
+    :param number: MAJOR:MINOR of the mount.
+    :param source: the mounted device, which tells the number where the file system has one of its own (btrfs).
+    """
+    if not os.path.exists(os.path.join(DEVICES, number)) and source.startswith("/dev/"):
+        number = number_of(source) or number
+    found = {name: read(BACKING, number, name) for name in OF_BACKING}
+    disks = whole_disks(os.path.realpath(os.path.join(DEVICES, number)), DEEPEST)
+    found.update({name: distinct(read(disk, "queue", name) for disk in disks) for name in QUEUE})
+    found.update({"device_" + name: distinct(read(disk, "device", name) for disk in disks) for name in DEVICE})
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def number_of(path):
+    try:
+        device = os.stat(path).st_rdev
+    except OSError:
+        return None
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def whole_disks(folder, deepest):
+    """The folder of the device, that of the disk in place of a partition, and those of what it is made of (md, dm)."""
+    if not os.path.isdir(folder) or deepest == 0:
+        return []
+    if os.path.exists(os.path.join(folder, "partition")):
+        folder = os.path.dirname(folder)
+    below = [os.path.realpath(os.path.join(folder, "slaves", name)) for name in entries(os.path.join(folder, "slaves"))]
+    return [folder] + [disk for one in below for disk in whole_disks(one, deepest - 1)]
+
+
+def distinct(texts):
+    """All that the devices say, the chosen one of several words in brackets; or None."""
+    chosen = (re.sub(r".*\[(\S+)\].*", r"\1", text) for text in texts if text is not None)
+    return ",".join(sorted(set(chosen))) or None

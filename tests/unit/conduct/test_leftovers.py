@@ -1,0 +1,176 @@
+"""What a dead session left: its jobs are cancelled, its cases kept, and a database without tables is put aside."""
+
+import contextlib
+import json
+import sqlite3
+
+import pytest
+import yaml
+
+from kappa.app.command.main import main
+from kappa.app.conduct.leftovers import (
+    Found,
+    dead,
+    end_jobs,
+    settle,
+    settle_all,
+    unsettled,
+    unsettled_in,
+    usable_database,
+)
+from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.locks import LockedError, locked
+from kappa.core.record.journal import begin_journal
+from kappa.core.sites.load import Site
+from tests.unit.reports import samples
+
+JOURNAL = "run-report.json.journal"
+ENDED = '{"site": "two"}\n{"session_info": {"uuid": "u"}}\n{"number": 0, "run": 0, "case": {"name": "A"}}\n'
+
+
+@pytest.fixture
+def site(tmp_path):
+    document = yaml.safe_load((REPOSITORY / "site_configs/cpu-infiniband/site.yaml").read_text())
+    folder = tmp_path / "site_configs/two"
+    folder.mkdir(parents=True)
+    (folder / "site.yaml").write_text(yaml.safe_dump(document))
+    return Site(folder)
+
+
+@pytest.fixture
+def run(tmp_path):
+    folder = tmp_path / "results/runs/20261126T120000-smoke"
+    (folder / "stage").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def queue(tmp_path, monkeypatch):
+    """queue(lines): what squeue lists until scancel is called; returns the file with scancel's words."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    called = tmp_path / "called"
+
+    def put(*lines, status=0):
+        (tmp_path / "queue").write_text("".join(f"{line}\n" for line in lines))
+        scripts = {
+            "squeue": f"[ -e {called} ] || cat {tmp_path}/queue; exit {status}",
+            "scancel": f'echo "$*" > {called}',
+        }
+        for name, script in scripts.items():
+            (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+            (folder / name).chmod(0o755)
+        return called
+
+    return put
+
+
+def test_jobs_of_the_session_are_cancelled_and_no_others(site, run, queue):
+    stage = run / "stage"
+    called = queue(f"7|{stage}/x/y", f"8|{stage}-of-another", "9|/home/me", f"12|{stage}/with | bar", "odd line", "x|/")
+    assert end_jobs(site, run / "run-report.json") == ["7", "12"]
+    assert called.read_text() == "7 12\n"
+
+
+def test_cases_that_had_ended_become_a_report_that_says_it_is_cut(site, run, queue):
+    queue()
+    (run / JOURNAL).write_text(ENDED + '{"number": 1, "run": 0, "case": {"na')
+    report = run / "run-report.json"
+    assert settle(report, site, "killed").report is Found.CASES
+    document = json.loads(report.read_text())
+    assert document["session_info"] == {"uuid": "u", "cut": "killed"}
+    assert [case["name"] for case in document["runs"][0]["testcases"]] == ["A"]
+    assert unsettled_in(run) == []
+
+
+def test_a_whole_report_goes_before_the_journal(site, run, queue):
+    queue()
+    (run / JOURNAL).write_text(ENDED)
+    (run / "run-report.json.part").write_text('{"whole": 1}')
+    assert settle(run / "run-report.json", site, "killed").report is Found.WHOLE
+    assert json.loads((run / "run-report.json").read_text()) == {"whole": 1}
+
+
+def test_nothing_that_had_ended_is_said_once(site, run, queue):
+    queue(f"7|{run}/stage/x")
+    (run / JOURNAL).write_text("")
+    said = []
+    assert settle_all(site, unsettled(run.parents[1]), said.append) == []
+    assert len(said) == 1 and "cancelled 1 job of it (7)" in said[0]
+    assert settle_all(site, unsettled(run.parents[1]), said.append) == [] and len(said) == 1
+
+
+def test_without_an_answer_of_slurm_the_next_call_tries_again(site, run, queue):
+    queue(status=1)
+    (run / JOURNAL).write_text(ENDED)
+    said = []
+    [report] = settle_all(site, unsettled(run.parents[1]), said.append)
+    assert report == run / "run-report.json" and "its jobs are not known" in said[0]
+    queue(f"7|{run}/stage/x")
+    assert settle_all(site, unsettled(run.parents[1]), said.append) == []
+    assert "cancelled 1 job" in said[1] and unsettled(run.parents[1]) == []
+
+
+def test_a_session_is_dead_when_nobody_holds_its_locks(run, tmp_path):
+    report = run / "run-report.json"
+    with locked(tmp_path / "lock") as lock:
+        begin_journal(run / JOURNAL, "two", [lock])
+        with dead(report) as site:
+            assert site == ""
+    with dead(report) as site:
+        assert site == "two"
+        with pytest.raises(LockedError), locked(tmp_path / "lock"):
+            pass
+    (tmp_path / "lock").unlink()
+    with dead(report) as site:
+        assert site == "", "a copy on another machine"
+
+
+@pytest.mark.parametrize("text", ["", ENDED, "[]", '{"site": "two", "locks": []}', '{"site": "two", "locks": 7}'])
+def test_of_a_session_without_locks_nothing_is_known(run, text):
+    (run / JOURNAL).write_text(text)
+    with dead(run / "run-report.json") as site:
+        assert site == ""
+
+
+def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_path, capsys):
+    """Not while the session lives: then there is no report yet."""
+    queue(f"7|{run}/stage/x")
+    document = samples.report([samples.latency(), samples.latency(value=900, result="abort")])
+    info, cases = document["session_info"], document["runs"][0]["testcases"]
+    lines = [{"session_info": info}, *({"number": n, "run": 0, "case": case} for n, case in enumerate(cases))]
+    with locked(tmp_path / "results/lock") as lock:
+        begin_journal(run / JOURNAL, "cpu-infiniband", [lock])
+        with (run / JOURNAL).open("a") as file:
+            file.writelines(f"{json.dumps(line)}\n" for line in lines)
+        assert main(["verdict", str(run)]) == 2
+        assert "nor a run below it" in capsys.readouterr().err
+    said = tmp_path / "verdict.json"
+    assert main(["verdict", str(run), f"--json={said}"]) == 2
+    assert "kappa was killed: cancelled 1 job of it (7); 2 cases had ended" in capsys.readouterr().err
+    verdict = json.loads(said.read_text())
+    assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
+    assert (verdict["verdict"], verdict["suspects"], verdict["counts"]["failed"]) == ("INCOMPLETE", [], 0)
+    assert any(gap["what"] == "its result is lost" for gap in verdict["incomplete"])
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 100])
+def test_a_database_that_cannot_be_used_is_put_aside(tmp_path, content):
+    (tmp_path / "results.db").write_bytes(content)
+    said = []
+    usable_database(tmp_path, said.append)
+    [aside] = tmp_path.glob("results.db*")
+    assert aside.read_bytes() == content and aside.name in said[0]
+
+
+def test_a_sound_database_stays(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "results.db")) as database:
+        database.execute("CREATE TABLE sessions(uuid TEXT)")
+        database.execute("CREATE TABLE testcases(uuid TEXT)")
+        database.commit()
+    said = []
+    usable_database(tmp_path, said.append)
+    assert (tmp_path / "results.db").exists() and said == []
+    usable_database(tmp_path / "none", said.append)
+    assert said == []
