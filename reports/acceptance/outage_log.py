@@ -40,7 +40,6 @@ Attribution = Literal["vendor", "site", "external", "other"]
 _Moment = Annotated[datetime.datetime, Meta(tz=True)]
 _Short = Annotated[str, Meta(min_length=1, max_length=200)]
 _NOBODY: dict[str, int] = {}
-EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
 OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 
 

@@ -1,26 +1,25 @@
 """``kappa acceptance log DIR``: ``collect``, ``add``, ``agree`` and ``show``."""
 
+from __future__ import annotations
+
 import argparse
 import datetime
 import pathlib
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kappa.app.command.arguments import add_json, alone, write_json
-from kappa.app.conduct.node_commands import NodeCommands
-from kappa.app.conduct.outage_collecting import collect
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import site_folder
-from kappa.core.ground.node_lists import unfolded
-from kappa.core.sites.contract import Contract
-from kappa.core.sites.load import Site
-from kappa.core.sites.outage_clauses import MOST_NODES, Observation
-from reports.acceptance.campaign import CONTRACT, Campaign
-from reports.acceptance.listing import say
-from reports.acceptance.outage_log import EVENTS, OUTAGES, UNKNOWN, Draft, Entry, OutageLog, load_log, writing
-from reports.acceptance.outage_weeks import sign_week, signers
 
+if TYPE_CHECKING:
+    from kappa.core.sites.contract import Contract
+    from kappa.core.sites.outage_clauses import Observation
+    from reports.acceptance.outage_log import Entry, OutageLog
+
+# What a party may write; the rest of the log's words are Kappa's own.
+EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
+_MAY_BE_CLEARED = ("end", "scheduled", "attribution", "exclusion")
 _EXAMPLES = """\
   kappa acceptance log DIR add begin --start 2026-12-01T08:00+01:00 --party buyer
   kappa acceptance log DIR agree 1 --party buyer --party vendor
@@ -62,6 +61,10 @@ def add_log(actions: Any) -> None:
     adding.add_argument("--exclusion", metavar="TEXT", help="one of the contract's list")
     adding.add_argument("--note", metavar="TEXT", default="")
     adding.add_argument("--supersedes", metavar="ID", help="the entry that this corrects; what is not given stays")
+    adding.add_argument(
+        "--clear", metavar="FIELD", action="append", default=[], choices=_MAY_BE_CLEARED,
+        help=f"with --supersedes: take this back ({', '.join(_MAY_BE_CLEARED)}); more than once",
+    )  # fmt: skip
     adding.set_defaults(act=_add)
 
     agreeing = what.add_parser("agree", help="agree to entries, or sign a week")
@@ -88,6 +91,8 @@ def _moment(text: str) -> datetime.datetime:
 
 
 def _contract(options: argparse.Namespace) -> tuple[Contract, Observation]:
+    from reports.acceptance.campaign import CONTRACT, Campaign
+
     campaign = Campaign(options.folder)
     if options.contract:
         with campaign.locked():
@@ -108,17 +113,27 @@ def _party(contract: Contract, name: str) -> str:
 
 
 def _collect(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.node_commands import NodeCommands
+    from kappa.app.conduct.outage_collecting import collect
+    from kappa.core.sites.load import Site
+    from reports.acceptance.listing import say
+
     contract, _ = _contract(options)
     description = Site(site_folder(contract.system)).description
     if description is None:
         raise InputError(f"the site {contract.system} has no site.yaml, so its Slurm cannot be asked")
-    said = collect(options.folder, contract, NodeCommands(description))
+    said, observed = collect(options.folder, contract, NodeCommands(description))
     for line in said:
         say(line)
-    return 0 if any(": observed " in line or "not begun" in line for line in said) else 1
+    return 0 if observed else 1
 
 
 def _add(options: argparse.Namespace) -> int:
+    from kappa.core.ground.node_lists import unfolded
+    from kappa.core.sites.outage_clauses import MOST_NODES
+    from reports.acceptance.listing import say
+    from reports.acceptance.outage_log import UNKNOWN, Draft, writing
+
     contract, terms = _contract(options)
     party = _party(contract, options.party)
     if options.exclusion is not None and options.exclusion not in terms.exclusions:
@@ -137,15 +152,19 @@ def _add(options: argparse.Namespace) -> int:
         nodes = nodes or (before.nodes if before else ())
         if start is None or (options.what == "node_interrupt" and not nodes):
             raise InputError(f"{options.what}: expected --start{'' if start is None else ' and --nodes'}")
-        end = options.end or (_utc(before.end) if before and before.end is not None else None)
+
+        def kept(field: str) -> Any:
+            return getattr(before, field) if before and field not in options.clear else None
+
+        end = options.end or (None if (last := kept("end")) is None else _utc(last))
         if options.what in ("observed", "job_interrupt") and end is None:
             raise InputError(f"{options.what}: expected --end")
         draft = Draft(
             by=party, source="hand", what=options.what, nodes=nodes, start=start, end=end,
-            scheduled=options.scheduled or bool(before and before.scheduled),
+            scheduled=options.scheduled or bool(kept("scheduled")),
             cause=options.cause or (before.cause if before else UNKNOWN),
-            attribution=options.attribution or (before.attribution if before else None),  # type: ignore[arg-type]
-            exclusion=options.exclusion or (before.exclusion if before else None),
+            attribution=options.attribution or kept("attribution"),
+            exclusion=options.exclusion or kept("exclusion"),
             evidence=before.evidence if before else (), note=one_line(clean(options.note), 900),
             supersedes=options.supersedes,
         )  # fmt: skip
@@ -162,6 +181,12 @@ def _before(log: OutageLog, number: str) -> Entry:
 
 
 def _agree(options: argparse.Namespace) -> int:
+    import time
+
+    from reports.acceptance.listing import say
+    from reports.acceptance.outage_log import Draft, writing
+    from reports.acceptance.outage_weeks import sign_week
+
     contract, _ = _contract(options)
     parties = [_party(contract, name) for name in options.party]
     if bool(options.week) != bool(options.sign) or bool(options.week) == bool(options.ids):
@@ -187,6 +212,10 @@ def _range(text: str) -> range:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from reports.acceptance.listing import say
+    from reports.acceptance.outage_log import OUTAGES, load_log
+    from reports.acceptance.outage_weeks import signers
+
     contract, _ = _contract(options)
     log = load_log(options.folder)
     parties = list(contract.parties)

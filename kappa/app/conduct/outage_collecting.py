@@ -32,8 +32,10 @@ _BACK_S = 48 * HOUR_S
 _CONTROLLER = "slurmctld"
 
 
-def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) -> list[str]:
-    """Ask Slurm for what happened since the last collection, and append it; returns what was done, in words.
+def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) -> tuple[list[str], bool]:
+    """Ask Slurm for outages since the last collection, and append them.
+
+    Return what was done, in words, and whether the sources answered, so that the time counts as observed.
 
     :raises InputError: another process writes the log, or it is damaged.
     """
@@ -60,7 +62,7 @@ class _Collection:
     def log(self) -> OutageLog:
         return self.writer.log
 
-    def run(self) -> list[str]:
+    def run(self) -> tuple[list[str], bool]:
         since = _observed_until(self.log)
         first = max(0, (self.now if since is None else since) - _BACK_S)
         drafts, whole = self._of_accounting(first)
@@ -75,7 +77,7 @@ class _Collection:
             self.said.append("the time since the last collection is not observed yet; collect again")
         numbers = self.writer.append(fresh, self.now) if fresh else []
         self.said += [f"line {number}: {_words(draft)}" for number, draft in zip(numbers, fresh, strict=True)]
-        return self.said
+        return self.said, whole
 
     def _ask(self, name: str, command: Sequence[str]) -> str:
         """:raises CommandError: see ``NodeCommands.run``; an answer is kept before it is read."""

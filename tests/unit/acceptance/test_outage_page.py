@@ -106,6 +106,10 @@ def test_the_log_by_hand(tmp_path, capsys):
     assert log("show", "--json", "-") == 0
     shown = json.loads(capsys.readouterr().out)
     assert [one["id"] for one in shown["entries"]] == ["1", "5"] and shown["entries"][1]["agreed"] == []
+    again = ("--supersedes", "5", "--clear", "end", "--clear", "attribution", "--party", "vendor")
+    assert log("add", "node_interrupt", *again) == 0
+    entry = load_log(folder).latest[6]
+    assert (entry.nodes, entry.end, entry.attribution) == (("n2",), None, None)
 
 
 def test_a_time_needs_its_zone(tmp_path, capsys):
