@@ -80,7 +80,8 @@ fuzz: setup-tests ## feed the EMT application with cases of a coverage-guided fu
 	$(SITE)/install-packages --builds
 	.venv/bin/python -m tests.emt.fuzz $(FUZZ_OPTIONS)
 
-lint: setup-tests ## ruff, mypy, shellcheck
+lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed lines
+	.venv/bin/python -m tests.plain_english
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	git ls-files -z | xargs -0 awk 'FNR == 1 { if (/^#!.*bash/) printf "%s%c", FILENAME, 0; nextfile }' | xargs -0 shellcheck

@@ -1,6 +1,6 @@
-"""docs/tests.md: the record of the last ``make check-all``, and the tests that take long, as a table.
+"""Write docs/tests.md: the record of the last ``make check-all``, and a table of the long tests.
 
-``python -m tests.times RESULTS.xml…`` writes the table anew from what ``pytest --junitxml`` wrote; the record stays.
+``python -m tests.times RESULTS.xml…`` renews the table from the results of ``pytest --junitxml``; the record stays.
 """
 
 import argparse
@@ -18,19 +18,19 @@ CHECK_HEAD = """\
 
 ## The last `make check-all`
 
-Written by `make check-all`, which runs every step of continuous integration and every test.
+`make check-all` runs every step of continuous integration and every test, and writes this section.
 """
 TIMES_HEAD = """\
 ## How long the tests take
 
-Written by `make test-times` and `make check-all`, which run both tiers: `test` is what `make test` runs, `long` what
-`make test-long` runs. A test that makes what others share (a cluster, a build, a dry run) has its time as well.
+`make test-times` and `make check-all` run both tiers and write this section. `make test` runs the tier `test`, `make
+test-long` the tier `long`. If tests share a cluster, a build or a dry run, its time counts for the test that makes it.
 """
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A test and what it took with its set-up, s."""
+    """A test and its time with its set-up, s."""
 
     name: str
     tier: str
@@ -42,7 +42,7 @@ class Timed:
 
 
 def read(results: pathlib.Path) -> list[Timed]:
-    """Every test that ran, in the order of the file."""
+    """Return every test that ran, in the order of the file."""
     cases = (case for case in ElementTree.parse(results).iter("testcase") if case.find("skipped") is None)
     return [timed for case in cases if (timed := _timed(case))]
 
@@ -55,7 +55,7 @@ def _timed(case: ElementTree.Element) -> Timed | None:
 
 
 def rewrite(page: pathlib.Path = PAGE, *, check: str = "", tests: list[Timed] | None = None) -> None:
-    """Write the record ``check``, the table of ``tests``, or both into ``page``; what is not given stays."""
+    """Write the record ``check``, the table of ``tests``, or both into ``page``; keep a part that is not given."""
     before, head, table = page.read_text(encoding="utf-8").partition(TIMES_HEAD.partition("\n")[0])
     if check:
         before = f"{CHECK_HEAD}\n{check}\n\n"
@@ -66,7 +66,7 @@ def rewrite(page: pathlib.Path = PAGE, *, check: str = "", tests: list[Timed] | 
 
 
 def render(tests: list[Timed], machine: str) -> str:
-    """The table: sums by folder and tier, and every test above ``LISTED_FROM_S``, the longest first."""
+    """Return the table: sums by folder and tier, and every test above ``LISTED_FROM_S``, the longest first."""
     groups = defaultdict[tuple[str, str], list[float]](list)
     for test in tests:
         groups[test.tier, test.folder].append(test.seconds)

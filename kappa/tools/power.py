@@ -1,4 +1,7 @@
-"""What bounds and nights can see, by simulation: nodes with a known fault or none, judged as a site's history is."""
+"""Simulate nodes with a known fault or none, and count what learned bounds and nights find.
+
+The code that judges a site's history judges them.
+"""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +29,7 @@ DAY_S = 86400.0
 _FIRST_S = 1_795_399_200.0
 SLOW_NODE = "node0"
 
-#: Noise with a standard deviation of 1, or, where tails have none, as wide as that in the middle.
+#: Noise with a standard deviation of 1; tails without one are scaled to the same width in the middle.
 SHAPES: dict[str, Callable[[np.random.Generator, int], Array]] = {
     "normal": lambda rng, size: rng.standard_normal(size),
     "heavy tails (t, 3 degrees of freedom)": lambda rng, size: rng.standard_t(3, size) / 1.13,
@@ -37,9 +40,10 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Array]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """``values`` of each metric of a node before the fault; ``differ``, a share, is by how much sound nodes do.
+    """A simulated site. ``values``: of each metric of a node before the fault; ``spread``: standard deviation, a share.
 
-    ``weekend``: by how much Saturdays and Sundays are slower, without any fault.
+    ``differ``: spread of the levels of healthy nodes, a share. ``weekend``: how much slower Saturdays and Sundays are
+    without any fault, a share.
     """
 
     nodes: int = 1
@@ -60,14 +64,14 @@ _SITE = Plan(nodes=4, checks=25)
 
 
 class NoFacts:
-    """In place of the database, which would be asked what else changed."""
+    """Stand in for the history database, which knows no other changes here."""
 
     def changes(self, *_: object) -> list[str]:
         return []
 
 
 def measured(plan: Plan, rng: np.random.Generator, nights: int, slow_down: float = 0.0) -> list[MetricSeries]:
-    """The series of all nodes and checks, with so many ``nights`` after those before, slower on one node in them."""
+    """Return the series of all nodes and checks: the nights of ``plan``, then ``nights`` with one node slower."""
     night = np.repeat(np.arange(plan.nights_before + nights), plan.repeats)
     times = _FIRST_S + night.astype(np.float64) * DAY_S
     usual = 100 * np.where(night % 7 >= 5, 1 - plan.weekend, 1.0)
@@ -89,19 +93,19 @@ def _series(check: str, node: str, values: Array, times: Array) -> MetricSeries:
 
 
 def until(series: MetricSeries, night: int, plan: Plan) -> MetricSeries:
-    """``series`` as it was after so many nights."""
+    """Return ``series`` as it was after ``night`` nights."""
     count = night * plan.repeats
     return replace(series, values=series.values[:count], times=series.times[:count], rows=series.rows[:count])
 
 
 def blamed(series: Sequence[MetricSeries], rate: float | None = None) -> set[str]:
-    """The nodes of which a series alarms, at a rate of false alarms other than a site's when there is one."""
+    """Return the nodes of which a series is worse; ``rate`` replaces the site's rate of false positives."""
     judged = judge_all(NoFacts(), series, rate or false_alarms_of(series))  # type: ignore[arg-type]
     return {one.series.nodes for one in judged if one.worse}
 
 
 def found_within(plan: Plan, slow_down: float, nights: int, rng: np.random.Generator) -> int:
-    """In which night after the fault its node is found, or 0 when not within ``nights``."""
+    """Return the night after the fault that finds its node, or 0 if none of ``nights`` does."""
     series = measured(plan, rng, nights, slow_down)
     for night in range(1, nights + 1):
         if SLOW_NODE in blamed([until(one, plan.nights_before + night, plan) for one in series]):
@@ -110,14 +114,14 @@ def found_within(plan: Plan, slow_down: float, nights: int, rng: np.random.Gener
 
 
 def share_found(plan: Plan, slow_down: float, nights: int, trials: int, seed: int = 1) -> list[float]:
-    """The share of ``trials`` in which the fault was found by the first, second, … night."""
+    """Return the share of ``trials`` that found the fault by the first, second, … night."""
     rng = np.random.default_rng(seed)
     when = np.array([found_within(plan, slow_down, nights, rng) for _ in range(trials)])
     return [float(np.mean((when > 0) & (when <= night))) for night in range(1, nights + 1)]
 
 
 def false_alarms(plan: Plan, nights: int, rng: np.random.Generator, rate: float | None = None) -> int:
-    """How often a node is blamed that was not the night before, on a healthy site."""
+    """Count, on a healthy site, how often a night blames a node that the night before did not blame."""
     series = measured(plan, rng, nights)
     was: set[str] = blamed([until(one, plan.nights_before, plan) for one in series], rate)
     count = 0
@@ -130,8 +134,12 @@ def false_alarms(plan: Plan, nights: int, rng: np.random.Generator, rate: float 
 
 @dataclass(frozen=True)
 class PowerOfBounds:
-    """Shares: of samples refused, of healthy values out of bounds, of slow ones out of bounds; of the statement, the
-    slow-down stated in a run and in a week (medians), and how often the former was found."""
+    """The power of learned bounds, all values as shares.
+
+    ``refused``: of the samples; ``false``: of healthy values out of bounds; ``finds``: slow-down -> of slow values out
+    of bounds; ``stated``, ``stated_week``: median stated slow-downs; ``kept``: of values slower by the stated
+    slow-down of a run that are out of bounds.
+    """
 
     refused: float
     false: float
@@ -142,7 +150,7 @@ class PowerOfBounds:
 
 
 def learned(plan: Plan, slow_downs: tuple[float, ...], trials: int, seed: int = 1) -> PowerOfBounds:
-    """Bounds from ``trials`` samples of ``plan``, compared with new values of the same kind."""
+    """Learn bounds from ``trials`` samples of ``plan`` and compare new values of the same kind with them."""
     rng = np.random.default_rng(seed)
     false, stated, weeks, kept = [], [], [], []
     finds: dict[float, list[float]] = {slow_down: [] for slow_down in slow_downs}
@@ -172,9 +180,9 @@ def _below(values: Array, bound: float) -> float:
 
 
 def tables(trials: int, months: int) -> str:
-    """The tables of docs/power.md: ``trials`` of each figure, ``months`` of each healthy site."""
+    """Return the tables of docs/power.md: ``trials`` of each share, ``months`` of each healthy site."""
     return "\n".join([
-        f"{trials} simulated trials of each figure, {months} months of each healthy site.", "",
+        f"Each share comes from {trials} simulated trials, each row of the last table from {months} months.", "",
         *_bounds(trials), "", *_shapes(trials), "", *_nights(trials), "", *_curves(trials), "", *_together(trials), "",
         *_healthy(months),
     ])  # fmt: skip
@@ -189,13 +197,13 @@ def _share(value: float) -> str:
 
 
 def _bounds(trials: int) -> list[str]:
-    """One run against a bound: the curve of each size of sample."""
+    """Return the share that a bound finds in one run, for each size of sample."""
     rows = []
     for values in (20, 60, 200):
         found = learned(Plan(values=values, repeats=1), SLOW_DOWNS, trials)
         rows.append([f"{values}", *(_share(found.finds[one]) for one in SLOW_DOWNS), _share(found.stated)])
-    header = ["values learned from", *(f"{_share(one)} slower" for one in SLOW_DOWNS), "states that it finds"]
-    return _table("One run, spread 3 %: found by the learned bound", header, rows)
+    header = ["values learned from", *(f"{_share(one)} slower" for one in SLOW_DOWNS), "stated slow-down"]
+    return _table("One run, spread 3 %: share found by the learned bound", header, rows)
 
 
 def _shapes(trials: int) -> list[str]:
@@ -210,7 +218,7 @@ def _shapes(trials: int) -> list[str]:
             told = found.stated, found.kept, found.stated_week, found.refused, found.false
             rows.append([name, f"{values}", *map(_share, told)])
     header = [
-        "noise, spread 3 %", "values", "states for a run", "so much is found in", "states for a week",
+        "noise, spread 3 %", "values", "stated for a run", "stated slow-down found in", "stated for a week",
         "samples refused", "healthy values out of bounds, once",
     ]  # fmt: skip
     return _table("Noise of other shapes, one value a night", header, rows)
@@ -244,18 +252,18 @@ def _together(trials: int) -> list[str]:
         "2 checks, 2 repeats": Plan(repeats=2, checks=2),
         "3 checks, 1 repeat": Plan(repeats=1, checks=3),
         "3 checks, 2 repeats": Plan(repeats=2, checks=3),
-        "3 repeats, 8 nodes, nothing before, sound ones alike": Plan(nodes=8, values=0),
-        "3 repeats, 30 nodes, nothing before, sound ones differ by 0.5 %": Plan(nodes=30, values=0, differ=0.005),
+        "3 repeats, 8 nodes, no earlier values, healthy nodes alike": Plan(nodes=8, values=0),
+        "3 repeats, 30 nodes, no earlier values, healthy nodes differ by 0.5 %": Plan(nodes=30, values=0, differ=0.005),
         "1 check, 3 repeats, weekends 6 % slower": Plan(values=90, weekend=0.06),
         **{f"1 check, 3 repeats, {shape}": Plan(shape=shape) for shape in list(SHAPES)[1:]},
     }
     rows = [[name, *map(_share, share_found(plan, 0.05, 5, trials))] for name, plan in kinds.items()]
     header = ["evidence", *(f"night {night}" for night in range(1, 6))]
-    return _table("5 % slower, spread 3 %: what adds up", header, rows)
+    return _table("5 % slower, spread 3 %: evidence that adds up", header, rows)
 
 
 def _healthy(months: int) -> list[str]:
-    plans = {f"{repeats} repeats": replace(_SITE, repeats=repeats) for repeats in (1, 2, 3)}
+    plans = {f"{repeats} repeat{'s' * (repeats > 1)}": replace(_SITE, repeats=repeats) for repeats in (1, 2, 3)}
     plans |= {f"3 repeats, {shape}": replace(_SITE, shape=shape) for shape in list(SHAPES)[1:]}
     plans["3 repeats, weekends 6 % slower"] = replace(_SITE, values=90, weekend=0.06)
     plans["3 repeats, nodes differ by 1 %"] = replace(_SITE, differ=0.01)
@@ -265,10 +273,10 @@ def _healthy(months: int) -> list[str]:
         counts = [false_alarms(plan, NIGHTS_A_MONTH, rng) for _ in range(months)]
         rows.append([name, f"{np.mean(counts):.2f}", f"{most_a_month(sum(counts), months):.2f}"])
         print(": ".join(rows[-1]), file=sys.stderr, flush=True)
-    header = ["nights", "false alarms a month", "at most, with 95 % confidence"]
-    return _table("A healthy site of 4 nodes with 25 metrics each: nodes blamed anew", header, rows)
+    header = ["nights", "false positives a month", "95 % upper bound"]
+    return _table("A healthy site of 4 nodes with 25 metrics each: false positives", header, rows)
 
 
 def most_a_month(alarms: int, months: int) -> float:
-    """The highest rate that is compatible with so many alarms (Garwood 1936: they come independently), one-sided."""
+    """Return the one-sided 95 % upper bound of the rate per month (Garwood 1936), if alarms are independent."""
     return float(stats.chi2.ppf(0.95, 2 * (alarms + 1))) / 2 / months

@@ -1,4 +1,4 @@
-"""A dossier: written from a campaign, with a manifest of the SHA-256 of every file, by which it is verified later."""
+"""Write a dossier from a campaign, with a manifest of the SHA-256 of every file, and verify it later."""
 
 import hashlib
 import json
@@ -33,24 +33,24 @@ from reports.acceptance.signature import (
 )
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
-# Names files that were too large to be copied; only where there were any.
+# Lists the files that were too large to copy; it exists only if there are any.
 LEFT_OUT = "left-out.json"
 RAW_LIMIT = 64 << 20
 _GENERATOR = re.compile(r'<meta name="generator" content="[^"<>]*">')
-# Derived from the reports.
+# ReFrame derives these files from the reports.
 _NOT_RAW = "perflogs"
 
 
 def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signed: str | None) -> ContractVerdict:
-    """Judge ``campaign`` and write its dossier to the new folder ``target``, whole or not at all.
+    """Judge ``campaign`` and write its dossier to the new folder ``target``, complete or not at all.
 
-    Nothing but the campaign's folder goes into it: the same results give the same files.
+    Only the campaign's folder goes into it, so the same results give the same files.
 
     :param how_signed: see ``signature.sign``.
-    :raises InputError: ``target`` exists, something cannot be written, printed or signed, or the campaign is damaged.
+    :raises InputError: ``target`` exists, the campaign is damaged, or a file cannot be written, printed or signed.
     """
     if target.exists():
-        raise InputError(f"{clean(str(target))} exists, and what was signed is not overwritten; name another with -o")
+        raise InputError(f"{clean(str(target))} exists; Kappa overwrites no dossier; give another folder with -o")
     verdict = judge(campaign)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
             _fill(folder, campaign, verdict, pdf)
             if how_signed:
                 sign(folder, how_signed)
-            # Else the new name may survive a power cut and what it names may not.
+            # Without this, the new name may survive a power cut while its content is lost.
             sync_tree(folder)
             folder.rename(target)
             sync_folder(target.parent)
@@ -82,7 +82,7 @@ def _fill(folder: pathlib.Path, campaign: Campaign, verdict: ContractVerdict, pd
 
 
 def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
-    """Copy contract, attempts and outage log; returns what is too large. Links are no results."""
+    """Copy contract, attempts and outage log, without links, and return the files that are too large."""
     left_out = []
     for name in files_below(source):
         path = pathlib.PurePosixPath(name)
@@ -90,7 +90,7 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
         if not is_result(name) or _NOT_RAW in path.parts or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
-        # The verdict follows from the reports and the outage log.
+        # Reports and the outage log are always copied, because the verdict needs them.
         if entry.size > RAW_LIMIT and path.name not in (REPORT, LOG):
             left_out.append(entry)
             continue
@@ -110,14 +110,14 @@ def _raw_names(folder: pathlib.Path) -> list[str]:
 
 
 def evidence_of(folder: pathlib.Path) -> str:
-    """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
+    """Return the SHA-256 over contract and raw results: over the lines of ``sha256sum``, sorted by path."""
     lines = (f"{sha256(folder / name)}  {name}\n" for name in _raw_names(folder))
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
 
 @dataclass(frozen=True)
 class Proof:
-    """``problems``: what was altered. ``unchecked``: what could not be looked at. ``good``: what was."""
+    """Hold the result of a verification: ``problems``, parts that could not be checked, and ``good`` parts."""
 
     problems: list[str]
     unchecked: list[str]
@@ -129,10 +129,10 @@ class Proof:
 
 
 def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
-    """Hold a dossier against its manifest, its signatures, and the verdict that its raw results give.
+    """Check a dossier against its manifest, its signatures, and the verdict that its raw results give.
 
-    :param keys: of all who must have signed; see ``signature.check``.
-    :raises InputError: it is no dossier.
+    :param keys: the keys of all who must have signed; see ``signature.check``.
+    :raises InputError: ``folder`` is not a dossier.
     """
     problems = differences(folder)
     signatures = check(folder, keys)
@@ -147,8 +147,8 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
         problems += _verdict_problems(folder, verdict, good)
         page = render(verdict, _raw_of(folder), _left_out(folder), evidence)
         problems += _page_problems(folder, page, unchecked, good)
-        good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
-        good.append(f"evidence, as it has to stand on what was signed on paper: {evidence}")
+        good.append(f"the raw results give the verdict: {verdict.acceptance.word}")
+        good.append(f"evidence, to compare with the signed paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return Proof(problems, unchecked, good)
 
@@ -171,7 +171,7 @@ def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str
 
 
 def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list[str]) -> list[str]:
-    """Where ``verdict.json`` is another verdict; adds to ``good`` where it only has other words."""
+    """Return a problem if ``verdict.json`` differs from ``verdict``; if only its wording differs, add to ``good``."""
     derived = to_json(verdict)
     try:
         stored = member_text(folder / VERDICT)
@@ -181,32 +181,35 @@ def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list
     except (ValueError, RecursionError):
         same = False
     if not same:
-        return [f"{VERDICT} is not what this version of the suite makes of the raw results"]
+        return [f"{VERDICT} differs from the verdict that this version of the suite derives from the raw results"]
     if stored != derived:
-        good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
+        good.append(f"note: the wording of {VERDICT} differs from this version of the suite; the verdicts are equal")
     return []
 
 
 def _page_problems(folder: pathlib.Path, anew: str, unchecked: list[str], good: list[str]) -> list[str]:
-    """Compare the page with ``anew``, which this version of the suite makes of the raw results."""
+    """Compare the page with ``anew``, the page that this version of the suite makes from the raw results."""
     try:
         stored = member_text(folder / HTML)
     except OSError as err:
         return [f"cannot be read: {HTML} ({err.strerror})"]
     except UnicodeDecodeError:
-        return [f"{HTML} is no page of a dossier"]
-    # Who made it is no part of what it says.
+        return [f"{HTML} is not a dossier page: it is not UTF-8"]
+    # The version that made the page is not part of its content.
     if _GENERATOR.sub("", stored) == _GENERATOR.sub("", anew):
-        good.append(f"{HTML} is, to the letter, what the raw results give")
+        good.append(f"{HTML} is exactly the page that the raw results give")
     elif renderer() in stored:
-        return [f"{HTML} is not what this version of the suite makes of the raw results"]
+        return [f"{HTML} differs from the page that this version of the suite makes from the raw results"]
     else:
-        unchecked.append(f"{HTML} was made by another version of the suite: compare its verdicts with those above")
+        unchecked.append(f"{HTML} is from another version of the suite: compare its verdicts with the verdict above")
     return []
 
 
 def _left_out(folder: pathlib.Path) -> list[RawFile]:
-    """:raises InputError: the list cannot be read."""
+    """Return the files that were too large to copy.
+
+    :raises InputError: the list is unreadable.
+    """
     if not (folder / LEFT_OUT).exists():
         return []
     source = clean(str(folder / LEFT_OUT))

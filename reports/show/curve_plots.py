@@ -1,6 +1,7 @@
-"""Plots of curves with their bounds, of scaling over ranks, and of predicted figures beside measured ones.
+"""Plot curves with their bounds, scaling over ranks, and predicted values with measured ones.
 
-Scaling is drawn as in figures 4 to 8 of the IPST 2023 paper: speed-up, efficiency, Karp-Flatt and parallelisation cost.
+The scaling plots follow figures 4 to 8 of the IPST 2023 paper: speed-up, efficiency, Karp-Flatt and parallelisation
+cost.
 """
 
 import math
@@ -33,14 +34,14 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State
 
-# More curves than this get no legend; hovering names them.
+# A plot with more curves has no legend; hovering names them.
 LEGEND_LIMIT = 12
 # The checks' name for a curve of speed-ups.
 SPEEDUP = "Speed-up"
-BOUNDS_CAPTION = "Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds."
-PAPER_CAPTION = "Crosses: the fabrics of the IPST 2023 paper, whose machines and network differ."
-HEAVIEST = "Dashed grey: no step is shorter than the heaviest task."
-# IPST 2023, section IV: where κ′ settles on each fabric, as (ranks, us); and where its label has room, in pixels.
+BOUNDS_CAPTION = "Bounds: the curve must be above ▲ and below ▼. A crossed point is out of bounds."
+PAPER_CAPTION = "Crosses: the fabrics of the IPST 2023 paper. Their machines and networks differ from these."
+HEAVIEST = "Dashed grey line: limit, because no step is shorter than the heaviest task."
+# IPST 2023, section IV: the settled κ′ of each fabric as (ranks, us), and the offset of its label in pixels.
 PAPER_KAPPA_US = {
     "NUMAlink 7": (((150, 22),), -6),
     "Superdome Flex Grid": (((128, 19),), 16),
@@ -51,13 +52,13 @@ PAPER_KAPPA_US = {
 PAPER_CHECKS = ("EmtScaling", "EmtSeries")
 LABEL = {"text_align": "right", "text_font_size": "11px", "text_color": INK}
 PREDICTED_CAPTION = (
-    "Each mark is one figure, measured (across) and predicted (up); on the dashed line both agree, between the dotted "
-    "ones within the error that the calibration stated. Crosses are limits from specifications alone."
+    "Each mark is one value, measured (horizontal) and predicted (vertical). On the dashed line both are equal. "
+    "Between the dotted lines they agree within the calibration's error. Crosses are limits from specifications alone."
 )
 
 
 def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """One plot for each check and quantity, with a curve for each case that has one of two points or more."""
+    """Return one plot for each check and quantity, with a curve for each case with at least two points."""
     groups: dict[tuple[str, ...], list[tuple[CaseVerdict, Curve]]] = {}
     for verdict in cases:
         for name, curve in verdict.case.curves.items():
@@ -68,7 +69,7 @@ def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
 
 
 def _drawable(curve: Curve) -> dict[float, float]:
-    """The points that logarithmic axes can show."""
+    """Return the points that logarithmic axes can show."""
     return {x: y for x, y in curve.points if positive(x) and positive(y)}
 
 
@@ -142,7 +143,7 @@ def _draw_points(plot: Any, curves: list[tuple[str, Look, Curve]]) -> None:
 
 
 def _gated(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdict]]:
-    """The points of ``curve`` that a bounded metric in the same unit gates: (x, metric)."""
+    """Return the points of ``curve`` that a bounded metric in the same unit judges: (x, metric)."""
     metrics = {m.metric.name: m for m in verdict.metrics if m.bounded and m.metric.unit == curve.y_unit}
     x_by_text = {f"{x:.17g}": x for x in _drawable(curve)}
     return [
@@ -170,7 +171,7 @@ def _draw_bounds(plot: Any, gated: list[tuple[str, float, MetricVerdict]]) -> No
 
 
 def _binary_ticks(plot: Any, sizes: list[float]) -> None:
-    """Ticks at powers of two: benchmarks double the message size."""
+    """Set ticks at powers of two, because benchmarks double the message size."""
     low, high = (round(math.log2(size)) for size in (min(sizes), max(sizes)))
     ticks = [2.0**exponent for exponent in range(low, high + 1, max(1, math.ceil((high - low) / 6)))]
     plot.xaxis.ticker = FixedTicker(ticks=ticks)
@@ -190,7 +191,7 @@ class ScalingQuantity:
     value: Callable[[Scaling], float | None]
     y_axis: str = "linear"
     ideal: bool = False
-    #: The best that a step which is not shorter than its heaviest task allows, of φ, that task and the ranks.
+    #: The best value if no step is shorter than the heaviest task; arguments: φ (us), heaviest task (us), ranks.
     limit: Callable[[float, float, int], float] | None = None
 
 
@@ -207,14 +208,14 @@ QUANTITIES = (
 
 @dataclass
 class ScalingCurve:
-    """Points of one curve, by ranks."""
+    """Hold the points of one curve by ranks."""
 
     simulated: bool
     points: dict[int, Scaling]
 
 
 def scaling_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """One plot for each check and quantity, with a curve for each place and series of points over ranks."""
+    """Return one plot for each check and quantity, with a curve for each partition, environment and series."""
     checks: dict[str, list[tuple[Case, Scaling]]] = {}
     for verdict in cases:
         case = verdict.case
@@ -225,13 +226,14 @@ def scaling_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
 
 
 def points_of(case: Case) -> tuple[Scaling, ...]:
+    """Return the scaling points of a case; empty without any."""
     if case.scaling is None:
         return ()
     return case.scaling if isinstance(case.scaling, tuple) else (case.scaling,)
 
 
 def _series(points: Sequence[tuple[Case, Scaling]]) -> dict[str, ScalingCurve]:
-    """By partition, environment where a partition has several, and what the check calls a series."""
+    """Return the curves by name: partition, environment if the partition has several, and the check's series."""
     environments: dict[str, set[str]] = {}
     for case, _ in points:
         environments.setdefault(case.partition, set()).add(case.environ)
@@ -289,7 +291,7 @@ def _scaling_plot(check: str, quantity: ScalingQuantity, series: dict[str, Scali
 
 
 def _limits(points: dict[int, Scaling], quantity: ScalingQuantity) -> dict[int, float]:
-    """The best figures that the heaviest task allows, where they can be drawn."""
+    """Return the best values that the heaviest task allows, if a plot can show them."""
     if quantity.limit is None:
         return {}
     found = {
@@ -315,7 +317,7 @@ def _text(point: Scaling | None, quantity: ScalingQuantity) -> str:
 
 
 def predicted_plots(found: Sequence[PredictedPair]) -> list[Plot]:
-    """A plot for each unit."""
+    """Return one plot for each unit."""
     units = sorted({pair.unit for pair in found})
     return [_predicted_plot(unit, [pair for pair in found if pair.unit == unit]) for unit in units]
 
@@ -342,13 +344,13 @@ def _predicted_plot(unit: str, members: Sequence[PredictedPair]) -> Plot:
         }
     )
     dots = plot.scatter("x", "y", source=source, color="colour", marker="marker", size=8, fill_alpha=0.5)
-    tips = [("figure", "@name"), ("fabric", "@fabric"), ("measured", "@x"), ("predicted", "@y")]
+    tips = [("metric", "@name"), ("fabric", "@fabric"), ("measured", "@x"), ("predicted", "@y")]
     plot.add_tools(HoverTool(renderers=[dots], tooltips=tips))
     return Plot(
-        title=f"Predicted beside measured, {unit}" if unit else "Predicted beside measured",
+        title=f"Predicted and measured, {unit}" if unit else "Predicted and measured",
         caption=PREDICTED_CAPTION,
         legend=list(looks.items()),
         item=json_item(plot),
-        header=("Figure", with_unit("Measured", unit), with_unit("Predicted", unit), "Fabric"),
+        header=("Metric", with_unit("Measured", unit), with_unit("Predicted", unit), "Fabric"),
         rows=[(pair.name, figure(pair.measured), figure(pair.predicted), pair.fabric) for pair in members],
     )

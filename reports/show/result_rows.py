@@ -1,7 +1,6 @@
-"""The page's results: a group for each check, with a row for each metric, or for a case that measured none.
+"""Build the page's results: a group for each check, with a row for each metric, or for a case without a metric.
 
-One row with its range stands for all nodes on which the same metric passed alike: a partition of 512 nodes has 512 of
-them.
+One row with a range stands for all nodes on which the same metric passed, because a partition may have 512 of them.
 """
 
 import math
@@ -22,11 +21,11 @@ from reports.verdict.state import State
 from reports.verdict.suspects import observations
 
 BOUND_AT = 20.0
-"""Where the bound is, in per cent of the bar's width."""
+"""The position of the bound, in per cent of the bar's width."""
 _DECADES = 2.0
-# From so many on, rows that passed alike are one.
+# So many or more equal rows that passed become one row.
 ALIKE = 5
-# The order of checks; what passed and what has no bound are the rest.
+# The order of checks; all other states come after these.
 _RANKS = {State.FAIL: 0, State.INCOMPLETE: 2, State.KNOWN: 3}
 _OBSERVED = 1
 Measured = tuple[CaseVerdict, MetricVerdict | None]
@@ -34,9 +33,10 @@ Measured = tuple[CaseVerdict, MetricVerdict | None]
 
 @dataclass(frozen=True)
 class HeadroomBar:
-    """``start`` and ``width`` in per cent of the bar's whole width; none is drawn where ``width`` is ``None``.
+    """Describe the headroom bar of a row.
 
-    The bar is logarithmic: the bound is at a fifth of it, and a hundred times the bound at its end.
+    ``start`` and ``width`` are in per cent of the whole bar; without a ``width`` no bar is drawn. The scale is
+    logarithmic: the bound is at a fifth of the bar, and its end is a hundred times the bound.
     """
 
     text: str
@@ -44,11 +44,11 @@ class HeadroomBar:
     start: float = 0.0
     width: float | None = None
     mark: str = ""
-    """``loose`` or ``relative``: what keeps the bound from proving much."""
+    """``loose`` or ``relative``: the reason why the bound proves little; else empty."""
 
 
 def bar_of(verdict: MetricVerdict | None) -> HeadroomBar:
-    """The bar of a metric; nothing for what has no headroom."""
+    """Return the bar of a metric; without a headroom it is empty."""
     found = headroom(verdict) if verdict else None
     if verdict is None or found is None:
         return HeadroomBar(NOTHING)
@@ -60,14 +60,14 @@ def bar_of(verdict: MetricVerdict | None) -> HeadroomBar:
 
 
 def _short(ratio: float) -> str:
-    """With as many digits as tell it from 1."""
+    """Return the ratio with enough digits to differ from 1."""
     short = figure(ratio, 2)
     return figure_apart(ratio, 1.0) if short == "1" and ratio != 1 else short
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """Cells as they are shown; ``*_key`` sorts, ``''`` comes last. ``alike`` is how many rows it stands for."""
+    """Hold the cells of a row as text. ``*_key`` sorts, ``""`` last. ``alike`` is the number of rows it stands for."""
 
     state: State
     case: str
@@ -91,7 +91,7 @@ class ResultRow:
 
 
 def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
-    """Every row, the worst first, and of equal states the one nearest to its bound."""
+    """Return every row, the worst state first; within a state, the nearest to its bound first."""
     alike: dict[object, list[Measured]] = {}
     for number, measurement in enumerate(each for case in cases for each in _measured(case)):
         alike.setdefault(_kind(*measurement) or number, []).append(measurement)
@@ -105,14 +105,14 @@ def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
 
 def _measured(case: CaseVerdict) -> list[Measured]:
     metrics: list[Measured] = [(case, metric) for metric in case.shown_metrics]
-    # A case that is worse than each of its metrics (a failed sanity, a missing metric) has to show itself.
+    # If no metric has the case's state (failed sanity, missing metric), the case gets a row of its own.
     if case.state not in {metric.state for metric in case.shown_metrics}:
         metrics.insert(0, (case, None))
     return metrics
 
 
 def _kind(verdict: CaseVerdict, metric: MetricVerdict | None) -> object:
-    """The key of rows that can be shown as one; ``None`` for one that has to be seen by itself."""
+    """Return the key of rows that one row can stand for; ``None`` for a row that stays separate."""
     if metric is None or metric.state is not State.PASS or verdict.unstable:
         return None
     case = verdict.case
@@ -120,7 +120,7 @@ def _kind(verdict: CaseVerdict, metric: MetricVerdict | None) -> object:
 
 
 def _range(members: Sequence[Measured], past: Past) -> ResultRow:
-    """One row for all: the least and the largest value, the worst headroom, all nodes."""
+    """Return one row for all members: smallest and largest value, worst headroom, all nodes."""
     known = [metric for _, metric in members if metric]
     worst = min(known, key=lambda metric: math.inf if (room := headroom(metric)) is None else room)
     values = [metric.metric.value for metric in known if metric.metric.value is not None]
@@ -129,7 +129,7 @@ def _range(members: Sequence[Measured], past: Past) -> ResultRow:
 
 
 def _row(members: Sequence[Measured], past: Past) -> ResultRow:
-    """The row of the first of ``members``, with the nodes of all."""
+    """Return the row of the first member, with the nodes of all members."""
     verdict, metric = members[0]
     reference = metric.metric.reference if metric and metric.bounded else None
     source = metric.source if metric else None
@@ -158,7 +158,7 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
 
 
 def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], RelativeChange | None]:
-    """The values of the last run, and the change from them."""
+    """Return the values of the last run, and the change since then."""
     verdict, metric = members[0]
     if metric is None:
         return [], None
@@ -185,7 +185,10 @@ def _key(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class CheckGroup:
-    """``counts`` are (state, number of cases), worst first; ``tightest`` is the bar of the row nearest its bound."""
+    """Hold the rows of a check.
+
+    ``counts`` are (state, number of cases), worst first. ``tightest`` is the bar of the row nearest to its bound.
+    """
 
     check: str
     counts: list[tuple[State, int]]
@@ -193,24 +196,25 @@ class CheckGroup:
     nodes: str
     rows: list[ResultRow]
     purpose: str
-    """What the check is for, in a sentence."""
+    """The purpose of the check in a sentence."""
 
     observed: bool
-    """Whether a measurement within its bounds singled a node out."""
+    """Whether a node stands out in a case within its bounds."""
 
     prepares: bool
-    """Whether these cases built what checks run, and no case failed."""
+    """Whether these cases built programs for checks, and all passed."""
 
     @property
     def opened(self) -> bool:
-        """Whether the page shows its rows at once."""
+        """Return whether the page shows the rows unfolded."""
         return self.counts[0][0].severity > State.PASS.severity
 
 
 def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
-    """A group for each check: what failed, what is observed, what is incomplete, the rest, and last what only built.
+    """Return a group for each check.
 
-    Within each of these the check whose value is nearest to its bound comes first.
+    Order: failed, with observations, incomplete, known failures, the rest, builds. Within each kind, the check whose
+    value is nearest to its bound comes first.
     """
     members: dict[str, list[CaseVerdict]] = {}
     for verdict in cases:

@@ -1,4 +1,4 @@
-"""The record of ``make check-all`` in docs/tests.md."""
+"""Write the record of ``make check-all`` into docs/tests.md."""
 
 import datetime
 import subprocess
@@ -8,12 +8,12 @@ from tests import times
 from tests.gate.ending import failures_of, row
 from tests.gate.running import Outcome
 
-# Their tests run once; those of test-mutations are among them.
+# Each test counts once: the tests of test-mutations are among these.
 TIERS = ("test", "test-long")
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
-    """Record ``outcomes``, and the times of the tests where both tiers have left their results."""
+    """Record ``outcomes``, and the times of the tests if both tiers left results."""
     times.rewrite(check=section(outcomes, _revision(), datetime.datetime.now()))
     results = [one.step.results for one in outcomes if one.step.name in TIERS and one.step.results]
     if len(results) == len(TIERS) and all(path.exists() for path in results):

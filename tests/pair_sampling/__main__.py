@@ -64,7 +64,7 @@ def main() -> None:
     options.add_argument("--trials", type=int, default=200, metavar="N")
     options.add_argument("--rounds", type=int, default=0, metavar="N", help="0: as many as PairSweep has of itself")
     chosen = options.parse_args()
-    print("| nodes | rounds | planted | routing | found | something else named | judged in |")
+    print("| nodes | rounds | planted | routing | found | wrong finding | judged in |")
     print("| ---: | ---: | --- | --- | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         for nodes in chosen.nodes:

@@ -35,9 +35,9 @@ def row(*cells: object) -> str:
 
 
 def real_table(found: Sequence[real.Real]) -> list[str]:
-    head = ["nodes", "cluster up", "plan", "session", "of it the suite's CPU, per check", "submitted by `sbatch`",
+    head = ["nodes", "cluster up", "plan", "session", "Kappa's CPU time per check", "submitted by `sbatch`",
             "polled by `sacct`", "`squeue` and others", "verdict", "HTML", "PDF by Chromium", "into the history",
-            "history judged", "bad nodes named", "drained", "given back", "night", "down"]  # fmt: skip
+            "history judged", "bad nodes named", "drained", "resumed", "night", "down"]  # fmt: skip
     lines = [row(*head), row(*["---:"] * len(head))]
     for one in found:
         steps = one.steps
@@ -55,7 +55,7 @@ def real_table(found: Sequence[real.Real]) -> list[str]:
 
 
 def synthetic_table(found: Sequence[synthetic.Synthetic]) -> list[str]:
-    head = ["nodes", "report", "slow node named", "verdict", "HTML", "page", "opens: seen, all there",
+    head = ["nodes", "report", "slow node named", "verdict", "HTML", "page", "opens: first paint, loaded",
             "PDF by Chromium", "into the history", "history judged"]  # fmt: skip
     lines = [row(*head), row(*["---:"] * len(head))]
     for one in found:
@@ -69,7 +69,7 @@ def synthetic_table(found: Sequence[synthetic.Synthetic]) -> list[str]:
 
 
 def pairs_table(found: Sequence[synthetic_pairs.SyntheticPairs]) -> list[str]:
-    head = ["nodes", "pairs", "output", "check judged", "report", "beside it", "verdict", "HTML", "page",
+    head = ["nodes", "pairs", "output", "check judged", "report", "matrices", "verdict", "HTML", "page",
             "into the history", "history judged"]  # fmt: skip
     lines = [row(*head), row(*["---:"] * len(head))]
     for one in found:

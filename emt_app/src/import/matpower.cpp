@@ -64,7 +64,7 @@ public:
         if (lines_ > 0 || short_lines_ > 0)
             notes_.push_back(std::to_string(lines_) + " lines by travelling waves, " + std::to_string(short_lines_) + " as pi sections");
         if (no_kv_ > 0) notes_.push_back(std::to_string(no_kv_) + " buses have no base voltage: taken for 100 kV");
-        if (enlarged_ > 0) notes_.push_back(std::to_string(enlarged_) + " machines deliver more than their base: rated for that");
+        if (enlarged_ > 0) notes_.push_back(std::to_string(enlarged_) + " machines deliver more than their base: their rating is raised to that");
         return {std::move(out_), std::move(notes_)};
     }
 
@@ -115,7 +115,7 @@ private:
         if (!(v[column::vm] > 0)) return refuse(row, "the voltage (column 8) must be positive: a solved case is needed");
         if (!(v[column::base_kv] > 0)) ++no_kv_;
         const ImportedBus b{numbered("B", v[column::bus_i]), v[column::base_kv] > 0 ? v[column::base_kv] : kNoBaseKv, v[column::vm], v[column::va], v[column::type] == kSlackBus};
-        if (!buses_.emplace(v[column::bus_i], b).second) return refuse(row, "bus " + b.name.substr(1) + " is there twice");
+        if (!buses_.emplace(v[column::bus_i], b).second) return refuse(row, "bus " + b.name.substr(1) + " occurs twice");
         out_["buses"].push_back(b.name);
         const double squared = v[column::vm] * v[column::vm], g = (v[column::pd] / squared + v[column::gs]) / mva_;
         if (g < 0) return refuse(row, "bus " + b.name.substr(1) + " has a negative load: make it a generator");

@@ -1,4 +1,4 @@
-"""Lists of nodes, folded as Slurm writes them."""
+"""Fold lists of nodes as Slurm does."""
 
 import functools
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
-# Anything else could be read as a range or a group of nodes.
+# ClusterShell could read any other name as a range or a group of nodes.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # One bracket at most, so that the sizes of all ranges add up to the number of nodes.
 _FOLDED = re.compile(r"[A-Za-z0-9._-]+(\[[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*\][A-Za-z0-9._-]*)?")
@@ -15,7 +15,7 @@ _RANGE = re.compile(r"(?<=[\[,])([0-9]{1,9})-([0-9]{1,9})(?=[\],])")
 
 
 def folded(nodes: Iterable[str]) -> str:
-    """``node[1-3,7]`` for node1, node2, node3 and node7; names that are no host names follow as they are."""
+    """Return ``node[1-3,7]`` for node1, node2, node3 and node7; append names that are not host names unchanged."""
     return _folded(frozenset(nodes))
 
 

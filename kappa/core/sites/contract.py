@@ -1,4 +1,4 @@
-"""A site's contract, ``acceptance.yaml``, as plain data; its selectors name what the suite has.
+"""Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
 
 A clause is about one series of measurements, or about outages: blocks of ``outage_clauses.py``.
 """
@@ -22,7 +22,7 @@ from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, u
 from kappa.core.vocabulary.modes import MODES
 
 FILE = "acceptance.yaml"
-# $ alone would let a line end pass.
+# `$` alone would also match before a line end.
 _Text = Annotated[
     str, Meta(min_length=1, max_length=2000, pattern=r"\S", description="some text of at most 2000 characters")
 ]
@@ -47,7 +47,7 @@ _Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max, d
 
 
 class Selector(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which results a clause is about; what is ``None`` selects any. ``parameters`` are those in a case's name."""
+    """The results that a clause is about; ``None`` matches any. ``parameters`` are parameters in a case's name."""
 
     metric: _Word
     check: _Word | None = None
@@ -82,7 +82,7 @@ class Statistic:
 
 
 class _StatisticOf(Struct, frozen=True, forbid_unknown_fields=True):
-    """Over the repeats, or each node in each repeat, with the number of nodes."""
+    """A percentile over the repeats, or each of the given number of nodes in each repeat."""
 
     percentile: Annotated[float, Meta(gt=0, lt=100, description="a finite number between 0 and 100")] | None = None
     every_node: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
@@ -98,7 +98,7 @@ class _Threshold(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Predicted(Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure in the threshold's unit that a model, a data sheet or a paper gives; it decides nothing."""
+    """A figure from a model, a data sheet or a paper, in the threshold's unit; it does not change the verdict."""
 
     value: _Number
     source: _Text
@@ -115,7 +115,7 @@ _OF_SERIES = ("selector", "statistic", "comparison", "threshold", "repeats")
 
 
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``source`` says where it comes from, for instance a document and the place in it.
+    """A clause; ``source`` is its origin, for instance a document and the place in it.
 
     A clause has ``selector`` and the other keys of a series, or exactly one block and no ``repeats`` (0).
     """
@@ -175,7 +175,7 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def threshold(self) -> float:
-        """In ``unit``."""
+        """The threshold, in ``unit``."""
         return self.bound.value if self.bound else self.block.least if self.block else math.nan
 
     @property
@@ -194,8 +194,12 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``system`` is the name of the ReFrame system; only checks that are tagged ``mode`` are run; ``parties`` maps a
-    role, for instance buyer or vendor, to a name: each signs. ``observation`` defines outages for all clauses."""
+    """The head of a contract.
+
+    ``system`` is the name of the ReFrame system. Only checks with the tag ``mode`` run. ``parties`` maps a role, for
+    instance buyer or vendor, to a name; each party signs. ``observation`` defines outages for all
+    clauses.
+    """
 
     title: _Text
     system: _Name
@@ -217,9 +221,9 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Contract:
     """Read a contract.
 
-    :param site: what the names in it have to fit; without it they are not looked at, as in the copy of a campaign that
-        a later suite has to read.
-    :raises InputError: it cannot be used; names the file, the line and what was expected there.
+    :param site: the site that must have the names in the contract. Without it the names are not checked: a later suite
+        must be able to read the copy in a campaign.
+    :raises InputError: the contract is not valid; names the file, the line and the expected value.
     """
     file = YamlFile(path, aliases=False)
     found = file.fit(_File)
@@ -237,7 +241,7 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
 
 
 def _check_names(file: YamlFile, site: SiteDescription) -> None:
-    """Note each name that the suite or the site does not know."""
+    """Add a problem to ``file`` for each name that the suite or the site does not know."""
     head = file.value["contract"]
     file.require_known(("contract", "system"), head["system"], [site.name], "system of this site")
     if "mode" in head:
@@ -265,15 +269,16 @@ def _check_names(file: YamlFile, site: SiteDescription) -> None:
 
 
 def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[CataloguedCheck]) -> None:
-    """One of the checks has the parameters of the clause, and what they measure has its unit."""
+    """Check that one of ``checks`` has the parameters of the clause, and that its metric has the clause's unit."""
     here: Path = ("clauses", number, "selector")
     metric = clause["selector"]["metric"]
-    # What each node has measured has a name of its own, and is known only when it was measured.
+    # A metric of each node has another name, which is known only after a measurement.
     of_node = isinstance(clause["statistic"], dict) and "every_node" in clause["statistic"]
     units = {check.metrics[metric] for check in checks if metric in check.metrics}
     known = [name for check in checks for name in check.metrics]
     if not of_node and file.require_known((*here, "metric"), metric, known, "metric"):
-        file.require_known(("clauses", number, "threshold", "unit"), clause["threshold"]["unit"], units, "unit of it")
+        at_unit: Path = ("clauses", number, "threshold", "unit")
+        file.require_known(at_unit, clause["threshold"]["unit"], units, f"unit of {metric}")
     asked = {key: str(value) for key, value in clause["selector"].get("parameters", {}).items()}
     for key, value in asked.items():
         at = (*here, "parameters", key)

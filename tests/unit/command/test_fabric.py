@@ -34,7 +34,7 @@ def test_what_a_calibration_found_is_shown(capsys, tmp_path):
     out = capsys.readouterr().out
     assert "software.by_size: a calibration of a test" in out
     assert ["isend_us", "0.25", "1.25"] in [line.split() for line in out.splitlines()]
-    assert "held out: an allreduce, 7 figures: off by a factor of 1.1 in the median and 1.4 at most" in out
+    assert "an allreduce, 7 figures: off by a factor of 1.1 in the median and 1.4 at most" in out
 
 
 def test_files_for_simgrid(capsys, tmp_path):

@@ -163,6 +163,14 @@ def test_a_crash_on_most_nodes_is_the_programs_fault():
     assert crashed(tasks("node1", "Segmentation fault"), nodes=["node1"]) == {}
 
 
+@pytest.mark.parametrize("end", ["Segmentation fault", "Exited with exit code 127"])
+def test_a_crash_on_all_nodes_of_a_step_is_the_programs_fault(end):
+    """A step of two of the job's four nodes."""
+    assert crashed(tasks("node[2-3]", end)) == {}
+    assert crashed(tasks("node2", end) + tasks("node3", end)) == {}
+    assert list(crashed(tasks("node2", end) + tasks("node3", "Terminated"))) == ["node2"]
+
+
 def test_who_gives_up_because_the_other_end_is_gone_is_not_named():
     gone = "UCX ERROR Transport retry count exceeded on mlx5_0:1/IB\n"
     assert crashed(gone + tasks("node2", "Aborted")) == {}

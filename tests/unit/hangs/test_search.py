@@ -34,7 +34,7 @@ def search(monkeypatch):
     """search(nodes=…, told=…): finds at the 20th second; ``mpi`` are the nodes where it does not start."""
 
     class Steps:
-        left, down, mpi, tries, exchanged, refusing = NODES, (), (), 0, (), ()
+        left, down, mpi, tries, exchanged, refusing, have = NODES, (), (), 0, (), (), NODES
 
         def nodes_left(self):
             return self.left
@@ -55,6 +55,9 @@ def search(monkeypatch):
             return [*self.exchanged]
 
         names = None  # the nodes of a compact list, of which there is none here
+
+        def runs_on(self, nodes, _):
+            return [node for node in nodes if node in self.have]
 
         def asked(self, *_):
             return [f"\tlibmpi.so.40 => {LIBRARY} (0x00007f0000000000)"]
@@ -197,3 +200,12 @@ def test_the_network_is_tried_when_a_rank_stands_still(search):
     late = {"late": [{**STOPPED, "state": "S"}]}
     assert search(node2=late, exchanged=exchanged(failed)) == [("node2", "link")]
     assert search.steps.tries == 0
+
+
+def test_a_program_that_no_other_node_can_run_names_nobody(search):
+    not_run = "srun: error: node2: task 1: Exited with exit code 127\n"
+    assert search(failed=True, said=not_run) == [("node2", "crashed")]
+    assert search(failed=True, said=not_run, have=()) == []
+    assert search(failed=True, said=not_run.replace("Exited with exit code 127", "Bus error"), have=()) == [
+        ("node2", "crashed")
+    ]

@@ -21,3 +21,14 @@ def test_one_rank_that_met_all_others_is_enough(tmp_path, printed, starts):
     launcher.chmod(0o755)
     steps = importlib.import_module("steps")
     assert steps.starts_of_mpi([["node1", "node2"]], 1, "libmpi.so", [str(launcher)]) == [starts]
+
+
+def test_a_program_runs_where_it_is_and_finds_its_libraries(tmp_path, monkeypatch):
+    """On this machine, with the step's own command."""
+    steps = importlib.import_module("steps")
+    monkeypatch.setattr(steps, "_step", lambda nodes, _: ["env", f"SLURMD_NODENAME={nodes[0]}"])
+    assert steps.runs_on(["node1"], "ls") == ["node1"]
+    assert steps.runs_on(["node1"], "no-such-program") == []
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    (tmp_path / "script").chmod(0o755)
+    assert steps.runs_on(["node1"], str(tmp_path / "script")) == ["node1"]

@@ -80,7 +80,7 @@ def test_what_came_after_a_change_that_is_left_out_is_judged(tmp_path):
         ("us", [], None, "step, worse", 1),
         ("us", ["latency_8B"], None, "step, higher (informational)", 0),
         ("us", ["latency_8B"], 1, "step, worse", 1),
-        ("", [], None, "step, higher (which way is worse is not known)", 0),
+        ("", [], None, "step, higher (worse direction unknown)", 0),
         ("", [], 1, "step, worse", 1),
     ],
 )

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from kappa.core.vocabulary.checks import catalogue
 from reports.show.run_page import render
 from tests.unit.reports.samples import case, complete, finding, judged, latency, recorded, report
 
@@ -43,6 +44,14 @@ class Page(html.parser.HTMLParser):
 @pytest.fixture
 def page(tmp_path):
     return lambda document: Page(render(judged(document, tmp_path)))
+
+
+def test_a_figure_out_of_bounds_says_what_it_means_and_another_failure_does_not(page):
+    means = catalogue()["OsuLatency"].failure_means
+    assert means in page(report([latency(value=900)])).text
+    killed = latency(value=None, perfvalues=None, result="fail", fail_phase="run", descr="latency")
+    told = page(report([killed])).text
+    assert means not in told and "kappa docs OsuLatency" in told
 
 
 def hostile_report():
@@ -141,7 +150,7 @@ def test_nothing_is_loaded_from_anywhere(page):
 def test_a_report_without_plots_carries_no_bokeh(tmp_path):
     text = render(judged(report([]), tmp_path))
     assert "INCOMPLETE" in text
-    assert "The report holds no case." in text
+    assert "The report has no case." in text
     assert len(text) < 40_000
 
 

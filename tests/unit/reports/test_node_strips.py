@@ -66,7 +66,7 @@ def test_of_many_nodes_what_stands_out_is_named(tmp_path):
     assert all(lower - upper >= 75 for upper, lower in itertools.pairwise(heights)), "none over another"
     assert len(strip.rows) < ROWS_LIMIT
     assert strip.rows[0][:2] == ("cpu two_nodes", "all 1000: median")
-    assert "◆ 20 nodes stand out besides." in strip.caption
+    assert "◆ 20 other nodes stand out." in strip.caption
     assert len(strip.hover) == 1000
 
 
@@ -98,7 +98,7 @@ def test_a_bound_far_away_is_told_and_not_drawn(tmp_path):
     entry = each_node({"node1": 90, "node2": 100}, perfvalues={"embedded:cpu:slowest": [90, 2, 0, None, "us", "pass"]})
     (strip,) = strips_of(tmp_path, entry)
     assert strip.stretches[0].bounds == []
-    assert "Bound beyond what is drawn: 2 us." in strip.caption
+    assert "Bound outside the drawn range: 2 us." in strip.caption
 
 
 def test_the_same_case_on_one_node_after_the_other_is_compared(tmp_path):

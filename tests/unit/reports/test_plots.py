@@ -120,7 +120,7 @@ def test_scaling_over_ranks(tmp_path):
     assert plots_of(report([latency()]), tmp_path, scaling_plots) == []
     ideal = next(source for source in drawn(plots[0].item)[0] if len(source["x"]) > 3)
     assert all(math.isclose(x, y) for x, y in zip(ideal["x"], ideal["y"], strict=True))
-    assert plots[0].caption == "Grey: ideal speed-up."
+    assert plots[0].caption == "Grey line: ideal speed-up."
 
 
 def test_series_of_one_case_and_of_two_mpi_libraries(tmp_path):
@@ -150,6 +150,6 @@ def test_ticks_are_whole_counts(tmp_path):
     (plot,) = plots_of(report([latency(curves=points)]), tmp_path)
     text = json.dumps(plot.item)
     assert '"ticks": [3.0, 2.0, 1.0]' in text
-    assert plot.caption == "Grey: ideal speed-up."
+    assert plot.caption == "Grey line: ideal speed-up."
     (plot,) = plots_of(report([latency(curves=curve([[1, 8], [8, 9]]))]), tmp_path)
     assert "ideal" not in plot.caption

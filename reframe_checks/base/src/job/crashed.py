@@ -1,8 +1,9 @@
 """On which nodes a measurement has crashed, by what srun or mpirun says of its tasks in the job's output.
 
 The first task that has failed tells: what comes after it was ended by the launcher, or gave up because its peer was
-gone. A crash on more than half of the nodes is the program's fault, an exit code the matter of the check that reads
-its output.
+gone. A crash on more than half of the nodes is the program's fault. So is one on several nodes if srun tells of no task
+that ended otherwise: a step may use few of the job's nodes. An exit code is the matter of the check that reads its
+output.
 
 Runs on the Python 3.6 that old systems bring.
 """
@@ -50,24 +51,33 @@ RECEIVED = re.compile(r"\[([^\s:\]]{1,255}):[\d: ]{1,64}\] (?:Signal: [\w ]{1,64
 def crashed(nodes, said, names):
     """Findings of the job's ``nodes``; nobody where it was no crash, or one on most of them.
 
+    ``started`` of a finding is false where the program could not be run at all; it may lack everywhere.
+
     :param said: standard output and error. :param names: the nodes in a compact list of Slurm's.
     """
-    lines, found = said.splitlines(), {}
+    lines, found, otherwise = said.splitlines(), {}, False
     # srun starts mpirun's daemons, too, and says how they have ended.
-    for hosts, end, line in by_mpirun(nodes, said) or by_srun(lines):
+    ends = by_mpirun(nodes, said)
+    srun = not ends
+    for hosts, end, line in ends or by_srun(lines):
         evidence = crash(end, lines)
         if evidence is not None:
             named = names(hosts) if "[" in hosts or "," in hosts else [hosts]
-            found.update((node, [line, *evidence]) for node in named if node not in found)
+            started = SIGNALS.match(end) is not None
+            found.update((node, (started, [line, *evidence])) for node in named if node not in found)
             # Slurm then ends the prologs of the others, too, which says the same of them.
             if any(map(BY_PROLOG.search, evidence)):
                 break
         elif not found:
             return []
-    if 2 * len(found) > len(nodes) or not set(found) <= set(nodes):
+        else:
+            otherwise = True
+    everywhere = 2 * len(found) > len(nodes) or (srun and len(found) > 1 and not otherwise)
+    if everywhere or not set(found) <= set(nodes):
         return []
     return [
-        {"node": node, "reason": "crashed", "said": "; ".join(map(printable, found[node]))} for node in sorted(found)
+        {"node": node, "reason": "crashed", "said": "; ".join(map(printable, evidence)), "started": started}
+        for node, (started, evidence) in sorted(found.items())
     ]
 
 

@@ -12,7 +12,8 @@
 - ``unexecutable``: the measurement has failed, and files in the job's folder cannot be executed there, but on its first
   node, so that Slurm has ended the tasks whose prolog lies there;
 - ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves;
-- ``crashed``: the first task of the measurement that failed crashed there (``crashed.py``).
+- ``crashed``: the first task of the measurement that failed crashed there (``crashed.py``), and if its program could
+  not be run, another node has it.
 
 Runs on the Python 3.6 that old systems bring.
 """
@@ -25,6 +26,7 @@ from exchange import address_of
 from exchanged import speaking_against, with_address_of_others
 from halves import MOST_GROUPS, not_working
 
+MOST_ASKED = 8  # nodes, for a program that another cannot run
 TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
 
 
@@ -72,10 +74,18 @@ class Search:
                 found = self.without_mpi(nodes, told)
             else:
                 found = speaking_against(steps.exchange(nodes)) or self.without_mpi(nodes, told)
-        ended = crashed(self.nodes, said, steps.names) if failed else []
+        ended = self.not_everywhere(crashed(self.nodes, said, steps.names), nodes) if failed else []
         if all(one["reason"] == "silent" for one in found) and any(BY_PROLOG.search(one["said"]) for one in ended):
             return ended  # which keeps every step from starting there
         return found or ended
+
+    def not_everywhere(self, ended, nodes):
+        """``ended`` without programs that could not be run, unless a node that is not named can run them."""
+        started = [one.pop("started") for one in ended]
+        if all(started) or any(BY_PROLOG.search(one["said"]) for one in ended):
+            return ended
+        others = [node for node in nodes if node not in {one["node"] for one in ended}]
+        return ended if steps.runs_on(others[:MOST_ASKED], self.program) else []
 
     def without_mpi(self, nodes, told):
         """Findings of the nodes with which MPI does not start; none where no library of it is known."""

@@ -18,6 +18,8 @@ ASKING_S = 10
 # Where a node does not see the job's folder, Slurm starts the step in another one.
 LOOK = """[ -r look_at_node.py ] && exec python3 -s ./look_at_node.py
 printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
+RUNS = """path=$(command -v "$1") || exit 0
+ldd "$path" 2>&1 | grep -q "not found" || echo "kappa-runs $SLURMD_NODENAME\""""
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
 
 
@@ -54,6 +56,14 @@ def looks(groups, patience):
     commands = [[*_step(group, "none"), "sh", "-c", LOOK] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
     return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
+
+
+def runs_on(nodes, program):
+    """Those of the nodes that have the program and the libraries that it loads."""
+    if not nodes:
+        return []
+    [found] = _run([[*_step(nodes, "none"), "sh", "-c", RUNS, "sh", program]], [len(nodes)], "kappa-runs ", 1)
+    return found
 
 
 def exchange(nodes):
