@@ -89,6 +89,10 @@ lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed
 fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
 	.venv/bin/kappa fault-campaign run $(FAULT_OPTIONS)
 
+.PHONY: acceptance-simulated
+acceptance-simulated: setup ## judge 1,000 simulated histories of outages at each rate: how often the reliability clause errs; minutes
+	.venv/bin/python -m kappa.tools.outage_simulation
+
 catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
 	.venv/bin/kappa catalogue --write
 

@@ -5,6 +5,7 @@
     contract.yaml            the binding contract; its earlier versions are contract.1.yaml, contract.2.yaml, …
     unresolved.json          clauses without a series, and the reasons
     families.json            families of checks that the clauses need, and that the site can run
+    outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
                              reframe.out
 
@@ -35,12 +36,14 @@ from kappa.core.ground.whole_files import read_text, sync_folder, write_atomical
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract, Selector, load_contract
+from reports.acceptance.outage_log import LOG, RAW, WEEKS
 
 CONTRACT = "contract.yaml"
 _EARLIER = re.compile(r"contract\.([1-9][0-9]{0,8})\.yaml", re.ASCII)
 UNRESOLVED, FAMILIES, ATTEMPTS, REPORT = "unresolved.json", "families.json", "attempts", "run-report.json"
-#: The files that a run writes besides its attempts.
-BY_RUN = (UNRESOLVED, FAMILIES)
+#: The files that a run writes besides its attempts, and the folders that collecting outages writes.
+BY_RUN = (UNRESOLVED, FAMILIES, LOG)
+BY_COLLECTING = (RAW, WEEKS)
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -91,6 +94,14 @@ def selects(selector: Selector, case: Case) -> bool:
 def is_version(name: str) -> bool:
     """Return whether a file in a campaign's folder is a version of its contract."""
     return name == CONTRACT or _EARLIER.fullmatch(name) is not None
+
+
+def is_result(name: str) -> bool:
+    """Whether a path in a campaign's folder is one that the verdict follows from; hidden files are none."""
+    path = pathlib.PurePosixPath(name)
+    if name in BY_RUN or is_version(name):
+        return True
+    return len(path.parts) > 1 and path.parts[0] in (ATTEMPTS, *BY_COLLECTING) and not path.parts[1].startswith(".")
 
 
 def _without_waivers(contract: Contract) -> Contract:

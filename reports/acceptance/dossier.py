@@ -14,10 +14,12 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
-from reports.acceptance.campaign import ATTEMPTS, BY_RUN, REPORT, Campaign, is_version
+from reports.acceptance.campaign import REPORT, Campaign, is_result
 from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf
 from reports.acceptance.judge import ContractVerdict, judge
 from reports.acceptance.listing import to_json, without_prose
+from reports.acceptance.outage_log import LOG, altered_raw, load_log
+from reports.acceptance.outage_weeks import check_weeks
 from reports.acceptance.signature import (
     MANIFEST,
     SignatureState,
@@ -80,17 +82,16 @@ def _fill(folder: pathlib.Path, campaign: Campaign, verdict: ContractVerdict, pd
 
 
 def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
-    """Copy contract and attempts, without links, and return the files that are too large."""
+    """Copy contract, attempts and outage log, without links, and return the files that are too large."""
     left_out = []
     for name in files_below(source):
         path = pathlib.PurePosixPath(name)
-        of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
         file = source / path
-        if not (of_attempt or name in BY_RUN or is_version(name)) or file.is_symlink() or not file.is_file():
+        if not is_result(name) or _NOT_RAW in path.parts or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
-        # Reports are always copied, because the verdict needs them.
-        if entry.size > RAW_LIMIT and path.name != REPORT:
+        # Reports and the outage log are always copied, because the verdict needs them.
+        if entry.size > RAW_LIMIT and path.name not in (REPORT, LOG):
             left_out.append(entry)
             continue
         target = folder / path
@@ -105,9 +106,7 @@ def _raw_of(folder: pathlib.Path) -> Raw:
 
 
 def _raw_names(folder: pathlib.Path) -> list[str]:
-    return [
-        name for name in files_below(folder) if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
-    ]
+    return [name for name in files_below(folder) if is_result(name)]
 
 
 def evidence_of(folder: pathlib.Path) -> str:
@@ -141,6 +140,8 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     good = [s.words for s in signatures if s.check in (SignatureState.GOOD, SignatureState.NONE)]
     problems += [s.words for s in signatures if s.check is SignatureState.BAD]
     if not problems:
+        problems += _log_problems(folder, keys, unchecked, good)
+    if not problems:
         verdict = judge(Campaign(folder))
         evidence = evidence_of(folder)
         problems += _verdict_problems(folder, verdict, good)
@@ -150,6 +151,23 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
         good.append(f"evidence, to compare with the signed paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return Proof(problems, unchecked, good)
+
+
+def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:
+    """What is wrong with the outage log, its raw answers and the signatures of its weeks."""
+    if not (folder / LOG).exists():
+        return []
+    try:
+        log = load_log(folder)
+    except InputError as err:
+        return [str(err)]
+    left_out = {file.path for file in _left_out(folder)}
+    problems = [line for line in altered_raw(folder, log) if line.rpartition(" ")[2] not in left_out]
+    weeks = check_weeks(folder, log, list(Campaign(folder).contract.parties), keys)
+    good.append(f"{LOG}: {log.lines} lines, each with the hash of the one before; the last is {log.last_hash}")
+    good += weeks.good
+    unchecked += weeks.unchecked
+    return problems + weeks.problems
 
 
 def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list[str]) -> list[str]:

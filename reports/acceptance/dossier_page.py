@@ -16,8 +16,10 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.ground.folders import SUITE
 from kappa.core.record.model import Case
+from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
+from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
 from reports.verdict.excuse import judge_attempt
@@ -191,6 +193,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
         waived=[v for v in verdict.clauses if v.outcome is ClauseOutcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
+        outages=_outage_sections(verdict),
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
         sessions=sessions,
@@ -198,7 +201,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         raw=raw,
         left_out=left_out,
         evidence=evidence,
-        style=Markup(resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8")),
+        style=_style(),
         figure=figure,
         folded=node_lists.folded,
         moment=figures.moment,
@@ -208,6 +211,27 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         worst_nodes=worst_nodes,
         nodes_shown=NODES_SHOWN,
     )
+
+
+def _outage_sections(verdict: ContractVerdict) -> dict[str, OutageSection | None]:
+    """Clause id -> its section, or ``None``; the weeks of the outage log are in the first."""
+    weeks = verdict.weeks
+    found: dict[str, OutageSection | None] = {}
+    for clause in verdict.clauses:
+        found[clause.clause.id] = section_of(clause.clause, clause.outages, weeks) if clause.outages else None
+        weeks = {} if clause.outages else weeks
+    return found
+
+
+def characteristic_page(contract: Contract) -> str:
+    """A page with the operating characteristic of each reliability clause; everything in it is escaped."""
+    return template_environment("reports.acceptance").get_template("characteristic.html.j2").render(
+        contract=contract, tests=planned_tests(contract), style=_style(), renderer=renderer()
+    )
+
+
+def _style() -> Markup:
+    return Markup(resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8"))
 
 
 def _in_any_copy(case: Case) -> Case:
@@ -244,6 +268,8 @@ def renderer() -> str:
 
 def measured(verdict: ClauseVerdict) -> str:
     """Return the statistic with its unit, with enough digits to differ from the threshold."""
+    if verdict.outages and verdict.outages.test:
+        return measured_words(verdict.clause, verdict.outages)
     if verdict.value is None:
         return NOTHING
     clause = verdict.clause

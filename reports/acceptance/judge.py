@@ -1,18 +1,24 @@
 """Judge a contract: the verdict is a pure function of the contract and of a campaign's results."""
 
+import contextlib
+import gc
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from msgspec import structs
 
 from kappa.core.ground.clean_text import one_line
-from kappa.core.ground.figures import counted
+from kappa.core.ground.figures import counted, figure
 from kappa.core.record.model import Case, Metric
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
+from reports.acceptance.outage_log import OutageLog, load_log
+from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
+from reports.acceptance.outage_weeks import signers
+from reports.acceptance.reliability import CONFIDENCE
 from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
@@ -74,6 +80,8 @@ class ClauseVerdict:
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
     series: tuple[CaseSeries, ...]
+    outages: OutageVerdict | None = None
+    """Of a clause about outages, once its period has begun."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -100,6 +108,8 @@ class ContractVerdict:
     earlier_contracts: tuple[str, ...]
     """Names of the contract's versions before waivers were given, changed or withdrawn."""
     families: Families = field(default_factory=Families)
+    weeks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Weeks of the outage log, each with the parties whose signature is there."""
 
     def count(self, outcome: ClauseOutcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
@@ -117,10 +127,14 @@ def judge(campaign: Campaign) -> ContractVerdict:
     contract, attempts, unresolved = campaign.contract, campaign.attempts(), campaign.unresolved()
     earlier = campaign.earlier_contracts()
     begun = next(iter(earlier.values()), contract)
-    clauses = tuple(
-        judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
-        for clause, before in zip(contract.clauses, begun.clauses, strict=True)
-    )
+    with _without_collection():
+        log = load_log(campaign.folder) if any(clause.block for clause in contract.clauses) else OutageLog()
+        clauses = tuple(
+            judge_outage_clause(clause, contract, log, _waiver_remark(clause, before))
+            if clause.block
+            else judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
+            for clause, before in zip(contract.clauses, begun.clauses, strict=True)
+        )
     binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
     if ClauseOutcome.NOT_MET in binding:
         acceptance = Acceptance.NOT_ACCEPTED
@@ -128,7 +142,20 @@ def judge(campaign: Campaign) -> ContractVerdict:
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
-    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families())
+    weeks = signers(campaign.folder, log, list(contract.parties))
+    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families(), weeks)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """A million entries have no cycles, and looking for some again and again doubles the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def judge_clause(
@@ -157,10 +184,9 @@ def judge_clause(
         outcome = ClauseOutcome.INCOMPLETE
     else:
         outcome = ClauseOutcome.MET if clause.holds(value) else ClauseOutcome.NOT_MET
-    excused = clause.waiver is not None and outcome is not ClauseOutcome.MET
     return ClauseVerdict(
         clause=clause,
-        outcome=ClauseOutcome.WAIVED if excused else outcome,
+        outcome=_excused(clause, outcome),
         without_waiver=outcome,
         samples=tuple(samples),
         value=value,
@@ -169,6 +195,41 @@ def judge_clause(
         remarks=(*about_waiver, *_remarks(clause, attempts, matching, interval), *_disturbed(samples)),
         series=series,
     )
+
+
+def judge_outage_clause(
+    clause: Clause, contract: Contract, log: OutageLog, about_waiver: list[str]
+) -> ClauseVerdict:
+    """Judge a clause about outages by the campaign's outage log."""
+    judgement = judge_outages(clause, contract, log)
+    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[judgement.met]
+    return ClauseVerdict(
+        clause=clause,
+        outcome=_excused(clause, outcome),
+        without_waiver=outcome,
+        samples=(),
+        value=judgement.found.value if judgement.found else None,
+        interval=_outage_interval(judgement.found) if judgement.found else None,
+        problems=judgement.problems,
+        remarks=(*about_waiver, *judgement.remarks),
+        series=(),
+        outages=judgement.found,
+    )
+
+
+def _outage_interval(found: OutageVerdict) -> Interval:
+    if found.test:
+        high = found.mtbf.high if math.isfinite(found.mtbf.high) else None
+        if high is None:
+            return Interval(None, None, f"no interrupt: MTBF ≥ {figure(found.mtbf.low)} h with 90 % confidence")
+        return Interval(found.mtbf.low, high, f"{100 * CONFIDENCE:g} % confidence, chi-square, test ended by time")
+    if found.interval is None:
+        return Interval(None, None, "without downtime there is no interval")
+    return Interval(*found.interval, f"{100 * CONFIDENCE:g} % confidence, F with 2n and 2n degrees of freedom")
+
+
+def _excused(clause: Clause, outcome: ClauseOutcome) -> ClauseOutcome:
+    return ClauseOutcome.WAIVED if clause.waiver is not None and outcome is not ClauseOutcome.MET else outcome
 
 
 def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:

@@ -1,14 +1,18 @@
 """Print plan and verdict of an acceptance on a terminal, and write the verdict as strict JSON."""
 
 import json
+import math
 from typing import Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
 from kappa.core.sites.contract import Contract
 from reports.acceptance.judge import ClauseOutcome, ClauseVerdict, ContractVerdict
+from reports.acceptance.outage_page import planned_availability, planned_tests
+from reports.acceptance.outage_verdict import OutageVerdict
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 
+_HOURS = ("period", "up", "unscheduled", "scheduled", "removed", "not_observed")
 # Keys with explanations only: a later version of the suite may change their wording.
 _PROSE = ("statistic", "method", "problems", "remarks", "families")
 
@@ -24,6 +28,11 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
         say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {_time(item)} on {nodes}")
     for clause, why in planned.unresolved.items():
         say(f"  {clause} INCOMPLETE: {why}")
+    for test in planned_tests(contract):
+        say("\n".join(f"  {line}" for line in (f"{test.clause.id} {test.clause.statistic}", *test.lines, *test.plot)))
+    for one in contract.clauses:
+        if one.availability:
+            say(f"  {one.id} {one.statistic}: {planned_availability(one.availability)}")
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
     bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)
@@ -97,6 +106,27 @@ def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
             {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt}
             for sample in verdict.samples
         ],
+        **({"outages": _outages(verdict.outages)} if verdict.outages else {}),
         "problems": verdict.problems,
         "remarks": verdict.remarks,
     }
+
+
+def _outages(found: OutageVerdict) -> dict[str, Any]:
+    """Times in hours, of a clause about nodes in node-hours; a bound that is infinite is ``null``."""
+    account, test = found.figures.account, found.test
+    means = {"mtbf": found.mtbf, "mtti": found.mtti}
+    return {
+        "begin": found.period.begin,
+        "end": found.figures.end,
+        "test": {"length": test.length, "allowed": test.allowed, "buyer_risk": test.buyer_risk,
+                 "vendor_risk": test.vendor_risk} if test else None,
+        "interrupts": len(found.figures.interrupts),
+        "hours": {name: getattr(account, name) for name in _HOURS},
+        **{
+            name: {"value": mean.value, "low": mean.low, "high": mean.high if math.isfinite(mean.high) else None}
+            for name, mean in means.items()
+        },
+        "trend": found.trend.score if found.trend else None,
+        "disputed": [str(number) for number in found.disputed],
+    }  # fmt: skip

@@ -12,6 +12,7 @@ from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import CaseSeries, Families, selects
+from reports.acceptance.outage_page import planned_tests
 
 # The most stored reports to read for run times.
 REPORTS_READ = 20
@@ -77,6 +78,8 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, l
     unresolved: dict[str, str] = {}
     offers = {offer.series: offer for offer in offered}
     for clause in contract.clauses:
+        if clause.block:
+            continue
         found = [offer for offer in offered if selects(clause.selector, offer.case)]
         problem = _problem(clause, found)
         if problem:
@@ -143,7 +146,10 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float
 
 
 def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
-    """Return the plan as a document for JSON; times are in seconds."""
+    """Return the plan as a document for JSON.
+
+    Times are in seconds, lengths of reliability tests in hours or node-hours.
+    """
     return {
         "contract": contract.title,
         "system": contract.system,
@@ -161,4 +167,16 @@ def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
             for item in planned.items
         ],
         "unresolved": planned.unresolved,
+        "reliability": [
+            {
+                "clause": one.clause.id,
+                "unit": one.clause.unit,
+                "length": one.test.length,
+                "hours": one.hours,
+                "allowed": one.test.allowed,
+                "buyer_risk": one.test.buyer_risk,
+                "vendor_risk": one.test.vendor_risk,
+            }
+            for one in planned_tests(contract)
+        ],
     }

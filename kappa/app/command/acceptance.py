@@ -1,4 +1,4 @@
-"""``kappa acceptance``: ``plan``, ``run``, ``report`` and ``sign``."""
+"""``kappa acceptance``: ``plan``, ``run``, ``report``, ``sign`` and ``log``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import pathlib
 from typing import TYPE_CHECKING
 
+from kappa.app.command.acceptance_log import add_log
 from kappa.app.command.arguments import SITE_HELP, Words, add_json, alone, parser, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -29,6 +30,7 @@ _EXAMPLES = """\
   kappa acceptance run embedded acceptance-2026     stop it at any time; the same command continues
   kappa acceptance report acceptance-2026           write acceptance-2026/dossier
   kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
+  kappa acceptance log acceptance-2026 show         show the outages, for clauses of reliability and availability
   kappa verify acceptance-2026/dossier              check that the dossier is unaltered
 """
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
@@ -60,9 +62,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         parents=[of_site],
         formatter_class=raw,
         help="print what would run; submit nothing",
-        description="Print the series that the contract's clauses select, the repeats, nodes and time.\n"
+        description="Print the series that the contract's clauses select, the repeats, nodes and time. For clauses\n"
+        "about outages: the length of the test, the allowed interrupts and the risks of both parties.\n"
         "Exit status: 0 every clause selects one series, 2 otherwise.",
     )
+    planned.add_argument(
+        "--characteristic", metavar="FILE", type=pathlib.Path,
+        help="write the operating characteristics of the reliability clauses as an HTML page",
+    )  # fmt: skip
     add_json(planned)
     planned.set_defaults(act=_plan)
 
@@ -115,6 +122,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     signing.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
     signing.set_defaults(act=_sign)
 
+    add_log(actions)
     return words.parse_args(arguments)
 
 
@@ -127,6 +135,11 @@ def _plan(options: argparse.Namespace) -> int:
     with stopping() as stop:
         planned = _planned(options, site, contract, Conductor(stop))
     status = 2 if planned.unresolved else 0
+    if options.characteristic:
+        from kappa.core.ground.whole_files import write_atomically
+        from reports.acceptance.dossier_page import characteristic_page
+
+        write_atomically(options.characteristic, characteristic_page(contract), 0o644)
     write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
     if not alone(options.json):
         show_plan(contract, planned)
@@ -167,13 +180,14 @@ def _report(options: argparse.Namespace) -> int:
     from reports.acceptance.campaign import Campaign
     from reports.acceptance.dossier import write_dossier
     from reports.acceptance.listing import say, show_verdict
+    from reports.acceptance.outage_log import log_at_rest
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
     if options.contract:
         with campaign.locked():
             campaign.freeze(options.contract)
-    with campaign.at_rest():
+    with campaign.at_rest(), log_at_rest(options.folder):
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     show_verdict(verdict)
     say(f"dossier: {target}")

@@ -68,8 +68,9 @@ def of_mode(contract: Contract) -> list[str]:
 
 
 def _named(contract: Contract) -> list[str]:
-    checks = [clause.selector.check for clause in contract.clauses if clause.selector.check]
-    if len(checks) < len(contract.clauses):
+    selectors = [clause.selector for clause in contract.clauses if not clause.block]
+    checks = [selector.check for selector in selectors if selector.check]
+    if len(checks) < len(selectors):
         return []
     return [f"--name=^({'|'.join(map(re.escape, sorted({CENSUS, *checks})))})(%|$)"]
 

@@ -1,4 +1,7 @@
-"""Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite."""
+"""Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
+
+A clause is about one series of measurements, or about outages: blocks of ``outage_clauses.py``.
+"""
 
 import datetime
 import math
@@ -13,6 +16,7 @@ from msgspec.structs import asdict
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
+from kappa.core.sites.outage_clauses import Availability, Observation, Reliability
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.modes import MODES
@@ -64,7 +68,8 @@ class Selector(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Statistic:
-    """``kind`` is median, minimum, maximum, percentile or every_node; ``percentile`` in per cent."""
+    """``kind`` is median, minimum, maximum, percentile or every_node, or the name of a block; ``percentile`` in per
+    cent."""
 
     kind: str
     percentile: float = math.nan
@@ -105,43 +110,82 @@ class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
     date: _Date
 
 
+# Keys that a clause about a series needs, all of them.
+_OF_SERIES = ("selector", "statistic", "comparison", "threshold", "repeats")
+
+
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A clause; ``source`` is its origin, for instance a document and the place in it."""
+    """A clause; ``source`` is its origin, for instance a document and the place in it.
+
+    A clause has ``selector`` and the other keys of a series, or exactly one block and no ``repeats`` (0).
+    """
 
     id: _Id
     text: _Text
     source: _Text = ""
-    selector: Selector
-    over: Annotated[
-        Literal["median", "minimum", "maximum"] | _StatisticOf,
-        Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
-    ] = field(name="statistic")
-    comparison: Literal["at_least", "at_most"]
-    bound: _Threshold = field(name="threshold")
-    repeats: Annotated[int, Meta(ge=1, le=1000)]
+    selected: Selector | None = field(name="selector", default=None)
+    over: (
+        Annotated[
+            Literal["median", "minimum", "maximum"] | _StatisticOf,
+            Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
+        ]
+        | None
+    ) = field(name="statistic", default=None)
+    compared: Literal["at_least", "at_most"] | None = field(name="comparison", default=None)
+    bound: _Threshold | None = field(name="threshold", default=None)
+    repeats: Annotated[int, Meta(ge=1, le=1000)] = 0
+    reliability: Reliability | None = None
+    availability: Availability | None = None
     mandatory: bool
     predicted: Predicted | None = None
     waiver: Waiver | None = None
 
+    def __post_init__(self) -> None:
+        given = (self.selected, self.over, self.compared, self.bound, self.repeats or None)
+        blocks = sum(block is not None for block in (self.reliability, self.availability))
+        lacking = [key for key, value in zip(_OF_SERIES, given, strict=True) if value is None]
+        if blocks > 1 or (blocks and len(lacking) < len(_OF_SERIES)):
+            raise ValueError("expected the keys of a series, or reliability, or availability, found more than one")
+        if not blocks and lacking:
+            raise ValueError(f"expected the key {lacking[0]}, or a block reliability or availability")
+
+    @property
+    def block(self) -> Reliability | Availability | None:
+        """Return what the clause demands of outages; ``None`` when the clause is about a series."""
+        return self.reliability or self.availability
+
+    @property
+    def selector(self) -> Selector:
+        assert self.selected, "only a clause about a series has one"
+        return self.selected
+
     @property
     def statistic(self) -> Statistic:
-        if isinstance(self.over, str):
-            return Statistic(self.over)
+        if self.block:
+            return Statistic(self.block.title)
+        if not isinstance(self.over, _StatisticOf):
+            return Statistic(self.over or "")
         if self.over.percentile is not None:
             return Statistic("percentile", percentile=self.over.percentile)
         return Statistic("every_node", nodes=self.over.every_node or 0)
 
     @property
+    def comparison(self) -> Literal["at_least", "at_most"]:
+        return self.compared or "at_least"
+
+    @property
     def threshold(self) -> float:
         """The threshold, in ``unit``."""
-        return self.bound.value
+        return self.bound.value if self.bound else self.block.least if self.block else math.nan
 
     @property
     def unit(self) -> str:
-        return self.bound.unit
+        return self.bound.unit if self.bound else self.block.unit if self.block else ""
 
     @property
     def requirement(self) -> str:
+        if self.block:
+            return self.block.requirement
         sign = "≥" if self.comparison == "at_least" else "≤"
         return f"{sign} {figure(self.threshold)} {self.unit}".rstrip()
 
@@ -153,7 +197,8 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The head of a contract.
 
     ``system`` is the name of the ReFrame system. Only checks with the tag ``mode`` run. ``parties`` maps a role, for
-    instance buyer or vendor, to a name; each party signs.
+    instance buyer or vendor, to a name; each party signs. ``observation`` defines outages for all
+    clauses.
     """
 
     title: _Text
@@ -161,6 +206,7 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     date: _Date
     mode: _Name | None = None
     parties: Annotated[dict[_Text, _Text], Meta(min_length=1, max_length=8)]
+    observation: Observation | None = None
 
 
 class Contract(_Head, frozen=True, kw_only=True):
@@ -186,6 +232,8 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
         if clause.id in ids:
             raise file.error(("clauses", number, "id"), f"{clause.id}: expected each id once")
         ids.add(clause.id)
+        if clause.block and not found.contract.observation:
+            raise file.error(("clauses", number), f"{clause.id} is about outages: expected contract.observation")
     if site:
         _check_names(file, site)
         require_sound([file])
@@ -199,6 +247,8 @@ def _check_names(file: YamlFile, site: SiteDescription) -> None:
     if "mode" in head:
         file.require_known(("contract", "mode"), head["mode"], MODES, "mode")
     for number, clause in enumerate(file.value["clauses"]):
+        if "selector" not in clause:
+            continue
         here: Path = ("clauses", number, "selector")
         selector = clause["selector"]
         of_key: dict[str, tuple[Iterable[str], str]] = {
