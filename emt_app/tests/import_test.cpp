@@ -142,7 +142,7 @@ TEST(Matpower, SaysWhatIsWrongAndInWhichLine) {
     told("0.085\t0.176", "-0.085\t0.176", "nine.m, line 29: [matpower] a branch needs a positive reactance");
     told("\t1\t0\t1\t-360", "\t1\t30\t1\t-360", "nine.m, line 26: [matpower] phase shifters are not supported");
     told("\t5\t1\t125", "\t5\t1\t-125", "nine.m, line 11: [matpower] bus 5 has a negative load");
-    told("\t5\t1\t125", "\t4\t1\t125", "nine.m, line 11: [matpower] bus 4 is there twice");
+    told("\t5\t1\t125", "\t4\t1\t125", "nine.m, line 11: [matpower] bus 4 occurs twice");
     told("\t5\t1\t125", "\t5\t1\tNaN", "nine.m, line 11: ");
     told("\t5\t1\t125\t50\t0\t0\t1\t0.9956308362724556", "\t5", "nine.m, line 11: [matpower] a row of 'mpc.bus' needs 10 columns, not 6");
     told("mpc.gencost = [ 2 1500 0 3 0.11 5 150 ]", "mpc.gencost = [ 2", "a table without its ']'");

@@ -145,7 +145,7 @@ def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_
         with (run / JOURNAL).open("a") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in lines)
         assert main(["verdict", str(run)]) == 2
-        assert "nor a run below it" in capsys.readouterr().err
+        assert "no run below it" in capsys.readouterr().err
     said = tmp_path / "verdict.json"
     assert main(["verdict", str(run), f"--json={said}"]) == 2
     assert "kappa was killed: cancelled its 1 job (7); 2 cases had finished" in capsys.readouterr().err

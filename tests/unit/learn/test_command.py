@@ -263,7 +263,7 @@ def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
     assert (status, output.splitlines()) == (
         2,
         [
-            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources gives it a date",
+            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources has a date for it",
             "not compared with samples: OsuLatency.two_nodes.latency_8B: the reference has no bound",
             "not compared with samples: OsuOther.two_nodes.latency_8B: the reference has no bound",
             "0 references compared with samples, 2 not; 1 of unknown age; 0 do not fit",

@@ -169,13 +169,13 @@ def of_unknown_compression():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no archive"), (b"PK\x03\x04", "no archive"), (archive_of(bytes(2**22)), "larger than"),
-        (archive_of(headed("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 100000000)}")), "no archive"),
-        (archive_of(headed("{'shape': (((")), "no archive"), (damaged_stream(), "no archive"),
-        (of_unknown_compression(), "no archive"), (archive_of(b"text"), "not 65 x 65"),
-        (archive(other=np.zeros(1)), "no archive"),
+        (b"", "NumPy archive"), (b"PK\x03\x04", "NumPy archive"), (archive_of(bytes(2**22)), "larger than"),
+        (archive_of(headed("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 100000000)}")), "NumPy archive"),
+        (archive_of(headed("{'shape': (((")), "NumPy archive"), (damaged_stream(), "NumPy archive"),
+        (of_unknown_compression(), "NumPy archive"), (archive_of(b"text"), "not 65 x 65"),
+        (archive(other=np.zeros(1)), "NumPy archive"),
         (archive(values=np.zeros((2, 2), dtype=np.float32)), "not 65 x 65"),
-        (archive(values=np.array([[{}]], dtype=object)), "no archive"),
+        (archive(values=np.array([[{}]], dtype=object)), "NumPy archive"),
         (archive(values=np.zeros((SIZE, SIZE), dtype=np.int32)), "not 65 x 65"),
     ],
 )  # fmt: skip
