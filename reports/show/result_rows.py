@@ -14,6 +14,7 @@ from kappa.core.ground.node_lists import folded
 from kappa.core.record.evidence import ReferenceSource
 from reports.compare.compare import in_words
 from reports.compare.figures import NO_PAST, MetricKey, NodesValue, Past, RelativeChange, value_of
+from reports.show.sparklines import Sparkline, sparkline
 from reports.verdict.advice import measured
 from reports.verdict.bounds import LOOSE, headroom, slow_downs_in_words
 from reports.verdict.case_verdict import CaseVerdict
@@ -88,6 +89,7 @@ class ResultRow:
     last: str
     change: str
     change_key: str
+    course: Sparkline | None
 
 
 def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
@@ -133,7 +135,7 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
     verdict, metric = members[0]
     reference = metric.metric.reference if metric and metric.bounded else None
     source = metric.source if metric else None
-    last, step = _last(members, past)
+    last, step, course = _last(members, past)
     return ResultRow(
         state=metric.state if metric else verdict.state,
         case=verdict.case.variant or NOTHING,
@@ -154,14 +156,17 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
         last=value_of(last),
         change=in_words(step),
         change_key=_key(step.share if step else None),
+        course=course,
     )
 
 
-def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], RelativeChange | None]:
-    """The values of the last run, and the change from them."""
+def _last(
+    members: Sequence[Measured], past: Past
+) -> tuple[list[NodesValue], RelativeChange | None, Sparkline | None]:
+    """The values of the last run, the change from them, and the course over all runs."""
     verdict, metric = members[0]
     if metric is None:
-        return [], None
+        return [], None, None
     case = verdict.case
     place = MetricKey(case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit)
     now = [
@@ -169,7 +174,7 @@ def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], Re
         for verdict, metric in members
         if metric and metric.metric.value is not None
     ]
-    return past.before(place, now) if now else ([], None)
+    return (*past.before(place, now), sparkline(past.course(place, now))) if now else ([], None, None)
 
 
 def _method(source: ReferenceSource) -> str:
@@ -195,6 +200,9 @@ class CheckGroup:
     purpose: str
     """What the check is for, in a sentence."""
 
+    docs: str
+    """The command that shows its page, empty for what is no check of the suite."""
+
     observed: bool
     """Whether a measurement within its bounds singled a node out."""
 
@@ -205,6 +213,11 @@ class CheckGroup:
     def opened(self) -> bool:
         """Whether the page shows its rows at once."""
         return self.counts[0][0].severity > State.PASS.severity
+
+
+def docs_command(check: str | None) -> str:
+    """The command that shows the page of a check: a file of its own holds no link to the others."""
+    return f"kappa docs {check}" if check and check.isascii() and check.isidentifier() else ""
 
 
 def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
@@ -236,6 +249,7 @@ def _group(check: str, cases: Sequence[CaseVerdict], past: Past) -> CheckGroup:
         nodes=folded(node for verdict in cases for node in verdict.case.nodes),
         rows=found,
         purpose=cases[0].case.descr,
+        docs=docs_command(cases[0].case.check_class),
         observed=bool(observations(cases)),
         prepares=all(verdict.case.prepares and verdict.state is State.PASS for verdict in cases),
     )

@@ -25,7 +25,15 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import changed_site, fabrics_simulated, headline, known_failure, left_out_by_budget, tally
+from reports.verdict.summary import (
+    changed_site,
+    fabrics_simulated,
+    headline,
+    known_failure,
+    left_out_by_budget,
+    rerun_command,
+    tally,
+)
 from reports.verdict.suspects import observations
 
 # Below this width the columns of the reference and its source are left out.
@@ -107,6 +115,9 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
+    if again := rerun_command(verdict):
+        section(console, "Run the failed checks again")
+        console.print(Text(f"    {again}"), soft_wrap=True)  # one line, to be copied
     console.print()
     console.print(_headline(verdict))
 
