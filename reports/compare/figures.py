@@ -6,6 +6,7 @@ Changes are logarithms, so half and double are equally far from 1.
 import datetime
 import math
 import pathlib
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -216,11 +217,21 @@ class Past:
 
     def before(self, place: MetricKey, now: list[NodesValue]) -> tuple[list[NodesValue], RelativeChange | None]:
         """Return the last run's values, of the same nodes if it has all of them, and the change since then."""
-        found = self.last.samples.get(place, []) if self.last else []
-        nodes = {sample.nodes for sample in now}
-        same = [sample for sample in found if sample.nodes in nodes]
-        found = same if len(same) >= len(now) else found
+        found = _alike_values(self.last, place, now) if self.last else []
         return found, change(found, now, self.noise(place))
+
+    def course(self, place: MetricKey, now: list[NodesValue]) -> list[float]:
+        """Return the median of each run that measured ``place``, oldest first, and last that of ``now``."""
+        runs = [*(_alike_values(run, place, now) for run in reversed(self.runs)), now]
+        return [statistics.median(sample.value for sample in samples) for samples in runs if samples]
+
+
+def _alike_values(run: RunFigures, place: MetricKey, now: list[NodesValue]) -> list[NodesValue]:
+    """The values of ``run``, those of the same nodes where it has them all."""
+    found = run.samples.get(place, [])
+    nodes = {sample.nodes for sample in now}
+    same = [sample for sample in found if sample.nodes in nodes]
+    return same if len(same) >= len(now) else found
 
 
 NO_PAST = Past(())

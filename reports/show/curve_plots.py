@@ -34,6 +34,8 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State
 
+# A chart of fewer points shows no more than their values.
+LEAST_POINTS = 3
 # A plot with more curves has no legend; hovering names them.
 LEGEND_LIMIT = 12
 # The checks' name for a curve of speed-ups.
@@ -58,14 +60,38 @@ PREDICTED_CAPTION = (
 
 
 def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """Return one plot for each check and quantity, with a curve for each case with at least two points."""
+    """Return one plot for each check and quantity with a curve for each case, if one has three points or more."""
+    return [_curve_plot(members) for members in _curves(cases) if _is_worth_a_plot(members)]
+
+
+def without_plot(cases: Sequence[CaseVerdict]) -> list[tuple[str, ...]]:
+    """Return (quantity, case, values) of the curves with too few points for a plot."""
+    return [
+        (_title(members), verdict.case.title, "; ".join(f"{figure(y)} at {figure(x, 7)}" for x, y in curve.points))
+        for members in _curves(cases)
+        if not _is_worth_a_plot(members)
+        for verdict, curve in members
+    ]
+
+
+def _is_worth_a_plot(members: list[tuple[CaseVerdict, Curve]]) -> bool:
+    return any(len(_drawable(curve)) >= LEAST_POINTS for _, curve in members)
+
+
+def _curves(cases: Sequence[CaseVerdict]) -> list[list[tuple[CaseVerdict, Curve]]]:
+    """Return the curves of each check and quantity that have two points or more."""
     groups: dict[tuple[str, ...], list[tuple[CaseVerdict, Curve]]] = {}
     for verdict in cases:
         for name, curve in verdict.case.curves.items():
             if len(_drawable(curve)) > 1:
                 key = (verdict.case.check_class or "", name, curve.x, curve.x_unit, curve.y, curve.y_unit)
                 groups.setdefault(key, []).append((verdict, curve))
-    return [_curve_plot(members) for members in groups.values()]
+    return list(groups.values())
+
+
+def _title(members: list[tuple[CaseVerdict, Curve]]) -> str:
+    curve = members[0][1]
+    return f"{members[0][0].case.check_class}: {curve.y.lower()} over {curve.x.lower()}"
 
 
 def _drawable(curve: Curve) -> dict[float, float]:
@@ -103,7 +129,7 @@ def _curve_plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     ]
     _draw_bounds(plot, gated)
     return Plot(
-        title=f"{members[0][0].case.check_class}: {first.y.lower()} over {first.x.lower()}",
+        title=_title(members),
         caption=" ".join(filter(None, (BOUNDS_CAPTION if gated else "", IDEAL if ideal else ""))),
         legend=list(zip(names, looks, strict=True)) if few else [],
         item=json_item(plot),
@@ -215,14 +241,22 @@ class ScalingCurve:
 
 
 def scaling_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """Return one plot for each check and quantity, with a curve for each partition, environment and series."""
+    """Return one plot for each check and quantity, with a curve for each partition, environment and series.
+
+    A check without a series of three points has no plot: its metrics have the values.
+    """
     checks: dict[str, list[tuple[Case, Scaling]]] = {}
     for verdict in cases:
         case = verdict.case
         if points := points_of(case):
             checks.setdefault(case.check_class or "", []).extend((case, point) for point in points)
     found = {check: _series(points) for check, points in checks.items()}
-    return [_scaling_plot(check, quantity, series) for check, series in found.items() for quantity in QUANTITIES]
+    return [
+        _scaling_plot(check, quantity, series)
+        for check, series in found.items()
+        if max(len(one.points) for one in series.values()) >= LEAST_POINTS
+        for quantity in QUANTITIES
+    ]
 
 
 def points_of(case: Case) -> tuple[Scaling, ...]:

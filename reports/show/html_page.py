@@ -34,6 +34,7 @@ def render_page(
     environment = template_environment("reports.show")
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
     environment.globals.update(functions)
+    environment.filters["breakable"] = breakable
     return environment.get_template(template).render(
         plot_items=[plot.item for plot in plots],
         style=Markup(_own("report.css")),
@@ -52,6 +53,11 @@ def template_environment(package: str) -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+
+
+def breakable(text: str) -> Markup:
+    """Let lines break after underscores, so that none breaks inside a word."""
+    return Markup("_<wbr>").join(text.split("_"))
 
 
 def _own(name: str) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kappa.core.ground.figures import counted, figure
+from kappa.core.ground.node_lists import folded
 from kappa.core.ground.spread import robust_deviation
 from reports.show.html_page import round_steps
 from reports.show.plot import labels, suitable_unit, with_unit
@@ -27,6 +28,8 @@ _CLOSE = 1e-9
 SIZE = 1000
 # The height of a line of text.
 _LINE = 75
+# A strip of fewer nodes shows no more than their values.
+LEAST_NODES = 3
 # Up to so many nodes in all, each is named; up to so many, with its value.
 NAMES_LIMIT, FIGURES_LIMIT = 48, 8
 # The most outliers named in a partition.
@@ -83,6 +86,20 @@ class NodeFigures:
     metric: str
     unit: str
     equals: list[Equals]
+
+    @property
+    def count(self) -> int:
+        return sum(len(one.figures) for one in self.equals)
+
+    def in_suitable_unit(self) -> tuple[list[Equals], str]:
+        divisor, unit = suitable_unit(max(abs(value) for one in self.equals for value in one.values), self.unit)
+        return [one.divided(divisor) for one in self.equals], unit
+
+    @property
+    def is_worth_a_strip(self) -> bool:
+        """Whether it shows more than a line of text says."""
+        values = {figure(value) for one in self.equals for value in one.values}
+        return self.count >= LEAST_NODES and (len(values) > 1 or any(one.standing_out for one in self.equals))
 
 
 def _of_many_nodes(cases: Sequence[CaseVerdict]) -> list[NodeFigures]:
@@ -250,15 +267,37 @@ class _Scale:
 
 
 def node_strips(cases: Sequence[CaseVerdict]) -> list[Strip]:
-    """Return one strip for each check and metric with a finite value on a node."""
-    return [_strip(found) for found in (*_of_many_nodes(cases), *_of_single_nodes(cases))]
+    """Return one strip for each check and metric of which three nodes or more have finite values that differ."""
+    return [_strip(found) for found in _of_nodes(cases) if found.is_worth_a_strip]
+
+
+def without_strip(cases: Sequence[CaseVerdict]) -> list[tuple[str, ...]]:
+    """Return (metric, case, values) of the metrics of nodes without a strip."""
+    rows: list[tuple[str, ...]] = []
+    for found in _of_nodes(cases):
+        if not found.is_worth_a_strip:
+            equals, unit = found.in_suitable_unit()
+            title = with_unit(f"{found.check}: {found.metric} per node", unit)
+            figures = [each for one in equals for each in one.figures]
+            rows.append((title, ", ".join(one.label for one in equals), _in_words(figures)))
+    return rows
+
+
+def _in_words(figures: Sequence[NodeFigure]) -> str:
+    """Return each value with its nodes."""
+    nodes: dict[str, list[str]] = {}
+    for one in figures:
+        nodes.setdefault(f"{figure(one.value)}{' (suspect)' if one.suspect else ''}", []).append(one.node)
+    return "; ".join(f"{value} on {folded(names)}" for value, names in nodes.items())
+
+
+def _of_nodes(cases: Sequence[CaseVerdict]) -> list[NodeFigures]:
+    return [*_of_many_nodes(cases), *_of_single_nodes(cases)]
 
 
 def _strip(found: NodeFigures) -> Strip:
-    divisor, unit = suitable_unit(max(abs(value) for one in found.equals for value in one.values), found.unit)
-    equals = [one.divided(divisor) for one in found.equals]
+    equals, unit = found.in_suitable_unit()
     scale = _Scale.of(equals)
-    count = sum(len(one.figures) for one in equals)
     title = with_unit(found.metric, unit)
     return Strip(
         title=f"{found.check}: {found.metric} per node",
@@ -266,9 +305,9 @@ def _strip(found: NodeFigures) -> Strip:
         y_title=title,
         unit=unit,
         ticks=[(scale.y(tick), figure(tick)) for tick in round_steps(scale.low, scale.high)],
-        stretches=_stretches(equals, scale, named=count <= NAMES_LIMIT),
-        named=count <= NAMES_LIMIT,
-        with_figures=count <= FIGURES_LIMIT,
+        stretches=_stretches(equals, scale, named=found.count <= NAMES_LIMIT),
+        named=found.count <= NAMES_LIMIT,
+        with_figures=found.count <= FIGURES_LIMIT,
         header=("Partition", "Node", title, "Note"),
         rows=[row for one in equals for row in _rows(one)],
     )
@@ -281,7 +320,6 @@ def _caption(equals: Sequence[Equals], scale: _Scale, unit: str) -> str:
     far = [f"{figure(bound)} {unit}".rstrip() for bound in bounds if not scale.holds(bound)]
     other = "other " if suspects else ""
     parts = (
-        "Nodes sorted by value. Shaded: the middle half, with the median.",
         "Dashed line: bound." if len(far) < len(bounds) else "",
         f"Bound outside the drawn range: {', '.join(far)}." if far else "",
         f"▲ {counted(suspects, 'suspect node')}." if suspects else "",

@@ -22,6 +22,8 @@ class Listing:
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[str] = frozenset()
     note: str = ""
+    not_printed: frozenset[str] = frozenset()
+    """Columns that paper, which is narrow, does without: the same is in another table or column."""
 
 
 def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
@@ -80,7 +82,8 @@ def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
     below, short = _below([row[-1] for row in rows])
     rows = [(*row[:-1], output) for row, output in zip(rows, short, strict=True)]
     note = f"The output files are below {below}." if below else ""
-    return Listing("Jobs", header, rows, frozenset({"Run time", "Energy (kJ)"}), note)
+    numbers, folded_away = frozenset({"Run time", "Energy (kJ)"}), frozenset({"Environment", "Executable"})
+    return Listing("Jobs", header, rows, numbers, note, folded_away)
 
 
 def _below(paths: Sequence[str]) -> tuple[str, list[str]]:

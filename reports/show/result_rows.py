@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from kappa.core.ground.figures import NOTHING, allowed, counted, figure, figure_apart
 from kappa.core.ground.node_lists import folded
 from kappa.core.record.evidence import ReferenceSource
+from kappa.core.vocabulary.checks import catalogue
 from reports.compare.compare import in_words
 from reports.compare.figures import NO_PAST, MetricKey, NodesValue, Past, RelativeChange, value_of
+from reports.show.sparklines import Sparkline, sparkline
 from reports.verdict.advice import measured
 from reports.verdict.bounds import LOOSE, headroom, slow_downs_in_words
 from reports.verdict.case_verdict import CaseVerdict
@@ -88,6 +90,7 @@ class ResultRow:
     last: str
     change: str
     change_key: str
+    course: Sparkline | None
 
 
 def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
@@ -133,7 +136,7 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
     verdict, metric = members[0]
     reference = metric.metric.reference if metric and metric.bounded else None
     source = metric.source if metric else None
-    last, step = _last(members, past)
+    last, step, course = _last(members, past)
     return ResultRow(
         state=metric.state if metric else verdict.state,
         case=verdict.case.variant or NOTHING,
@@ -154,14 +157,17 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
         last=value_of(last),
         change=in_words(step),
         change_key=_key(step.share if step else None),
+        course=course,
     )
 
 
-def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], RelativeChange | None]:
-    """Return the values of the last run, and the change since then."""
+def _last(
+    members: Sequence[Measured], past: Past
+) -> tuple[list[NodesValue], RelativeChange | None, Sparkline | None]:
+    """Return the values of the last run, the change since then, and the course over all runs."""
     verdict, metric = members[0]
     if metric is None:
-        return [], None
+        return [], None, None
     case = verdict.case
     place = MetricKey(case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit)
     now = [
@@ -169,7 +175,7 @@ def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], Re
         for verdict, metric in members
         if metric and metric.metric.value is not None
     ]
-    return past.before(place, now) if now else ([], None)
+    return (*past.before(place, now), sparkline(past.course(place, now))) if now else ([], None, None)
 
 
 def _method(source: ReferenceSource) -> str:
@@ -198,6 +204,9 @@ class CheckGroup:
     purpose: str
     """The purpose of the check in a sentence."""
 
+    docs: str
+    """The command that shows its page, empty for what is no check of the suite."""
+
     observed: bool
     """Whether a node stands out in a case within its bounds."""
 
@@ -208,6 +217,14 @@ class CheckGroup:
     def opened(self) -> bool:
         """Return whether the page shows the rows unfolded."""
         return self.counts[0][0].severity > State.PASS.severity
+
+
+def docs_command(check: str | None) -> str:
+    """Return the command that shows the page of a check, or nothing for a check that the catalogue does not have.
+
+    A page of results is one file that works alone, so it has no link to other pages.
+    """
+    return f"kappa docs {check}" if check in catalogue() else ""
 
 
 def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
@@ -240,6 +257,7 @@ def _group(check: str, cases: Sequence[CaseVerdict], past: Past) -> CheckGroup:
         nodes=folded(node for verdict in cases for node in verdict.case.nodes),
         rows=found,
         purpose=cases[0].case.descr,
+        docs=docs_command(cases[0].case.check_class),
         observed=bool(observations(cases)),
         prepares=all(verdict.case.prepares and verdict.state is State.PASS for verdict in cases),
     )

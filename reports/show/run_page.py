@@ -18,19 +18,29 @@ from kappa.core.vocabulary.checks import catalogue
 from reports.compare.figures import NO_PAST, Past
 from reports.predicted.pairs import predicted_pairs
 from reports.show import provenance
-from reports.show.curve_plots import curve_plots, predicted_plots, scaling_plots
+from reports.show.curve_plots import curve_plots, predicted_plots, scaling_plots, without_plot
 from reports.show.heat_maps import heat_map_plots, pair_plots
 from reports.show.html_page import render_page
 from reports.show.mpi_libraries import library_listings
-from reports.show.node_strips import node_strips
-from reports.show.result_rows import BOUND_AT, groups
+from reports.show.node_strips import node_strips, without_strip
+from reports.show.result_rows import BOUND_AT, docs_command, groups
+from reports.show.sparklines import HEIGHT, WIDTH
+from reports.show.timeline import timeline
 from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import changed_site, checks_run, fabrics_simulated, headline, known_failure, tally
+from reports.verdict.summary import (
+    changed_site,
+    checks_run,
+    fabrics_simulated,
+    headline,
+    known_failure,
+    rerun_command,
+    tally,
+)
 from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 
 LINES, LINE_CHARS = 30, 400
@@ -49,6 +59,7 @@ _FUNCTIONS = {
     "bound_at": BOUND_AT,
     "checks_run": checks_run,
     "counted": figures.counted,
+    "docs_command": docs_command,
     "duration": figures.duration,
     "equal_reasons": equal_reasons,
     "figure": figures.figure,
@@ -61,6 +72,8 @@ _FUNCTIONS = {
     "most_open": 20,  # failures shown unfolded: a broken partition fails in every case
     "operator_line": operator_line,
     "documented": catalogue,
+    "rerun_command": rerun_command,
+    "spark_size": (WIDTH, HEIGHT),
     "tally": tally,
 }
 
@@ -194,6 +207,8 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         strips=node_strips(verdict.cases),
         pairs=pairs,
         pairs_not_kept=not_kept,
+        few=[*without_plot(verdict.cases), *without_strip(verdict.cases)],
+        timeline=timeline(verdict.cases),
         libraries=library_listings([found.case for found in verdict.cases]),
         predicted=predicted,
         predicted_plots=predictions,

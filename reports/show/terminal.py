@@ -26,7 +26,15 @@ from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import changed_site, fabrics_simulated, headline, known_failure, left_out_by_budget, tally
+from reports.verdict.summary import (
+    changed_site,
+    fabrics_simulated,
+    headline,
+    known_failure,
+    left_out_by_budget,
+    rerun_command,
+    tally,
+)
 from reports.verdict.suspects import observations
 
 # A narrower table omits the reference and its source. The width is in characters.
@@ -109,6 +117,9 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
+    if again := rerun_command(verdict):
+        section(console, "Run the failed checks again")
+        console.print(Text(f"    {again}"), soft_wrap=True)  # one line, to be copied
     console.print()
     console.print(_headline(verdict))
 

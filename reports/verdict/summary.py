@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,6 +69,19 @@ def tally(verdict: Verdict) -> list[tuple[int, str]]:
         (len(verdict.cases_in(State.KNOWN)), "known to fail"),
         (len(verdict.unstable), "unstable"),
     ]
+
+
+def rerun_command(verdict: Verdict) -> str:
+    """Return the command that runs the checks that failed again, quoted for a shell; empty where there is none.
+
+    ReFrame selects no build by its name: it is run for the checks that need it, which failed with it.
+    """
+    site, mode = verdict.site, verdict.mode
+    names = {one.case.name.partition(" ")[0] for one in verdict.cases_in(State.FAIL) if not one.case.prepares}
+    if site is None or mode is None or not names:
+        return ""
+    select = f"^({'|'.join(map(re.escape, sorted(names)))})(%|$)"
+    return shlex.join(["kappa", "validate", clean(site.name), mode, "-n", select])
 
 
 def checks_run(verdict: Verdict) -> int:

@@ -135,6 +135,10 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     outputdir: str | None = None
     stagedir: str | None = None
     run_time_s: float | None = field(name="time_run", default=None)
+    submitted_s: float | None = field(name="job_submit_time", default=None)
+    """When its job was submitted, in seconds since 1970."""
+    ended_s: float | None = field(name="job_completion_time_unix", default=None)
+    """When its job ended by its scheduler, in seconds since 1970."""
 
 
 class RecordedCase(ReframeCase, frozen=True, kw_only=True):

@@ -81,7 +81,7 @@ def test_every_section(page):
     ids = [attributes["id"] for tag, attributes in found.elements if tag == "section" and "id" in attributes]
     assert ids == [
         "failures", "suspects", "known", "unstable", "results",
-        "curves", "nodes", "not-provided", "provenance", "session",
+        "curves", "nodes", "few", "not-provided", "provenance", "session",
     ]  # fmt: skip
     assert "1 of 49 cases failed; suspect: node2." in found.text
     assert "latency_8B 900 us, allowed ≤ 500 (+80 % from the reference)" in found.text
@@ -193,7 +193,7 @@ def test_a_case_that_is_worse_than_its_metrics_has_a_row(page):
 def test_the_numbers_of_plots_are_in_tables_too(page):
     text = page(report([case("OsuLatency %placement=two_nodes"), case("PartitionHealth")])).text
     assert " 1 048 576 " in text
-    assert "memory (GiB)" in text
+    assert "memory per node (GiB)" in text
 
 
 def test_evidence_comes_with_a_suggestion_that_is_only_text(page):
