@@ -73,7 +73,7 @@ class _Line(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prev: str
 
 
-class Entry(Struct, frozen=True, gc=False):
+class LogEntry(Struct, frozen=True, gc=False):
     """A line of the log; ``number`` is its id, times are seconds since 1970."""
 
     number: int
@@ -104,8 +104,8 @@ class OutageLog:
     ``hashes``: SHA-256 of the lines that were asked for. ``torn``: bytes of a last line that was cut off.
     """
 
-    latest: dict[int, Entry] = field(default_factory=dict)
-    superseded: dict[int, Entry] = field(default_factory=dict)
+    latest: dict[int, LogEntry] = field(default_factory=dict)
+    superseded: dict[int, LogEntry] = field(default_factory=dict)
     agreed: dict[int, dict[str, int]] = field(default_factory=dict)
     hashes: dict[int, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -118,14 +118,14 @@ class OutageLog:
     """The values of ``agreed``, each once: parties agree to thousands of entries in one line."""
     node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
-    def versions(self, entry: Entry) -> Iterator[Entry]:
+    def versions(self, entry: LogEntry) -> Iterator[LogEntry]:
         """``entry`` and those that it superseded, the newest first."""
         yield entry
         while entry.supersedes is not None:
             entry = self.superseded[entry.supersedes]
             yield entry
 
-    def is_agreed(self, entry: Entry, parties: Sequence[str]) -> bool:
+    def is_agreed(self, entry: LogEntry, parties: Sequence[str]) -> bool:
         return set(parties) <= self.agreed.get(entry.number, {}).keys()
 
 
@@ -219,7 +219,7 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
         log.superseded[supersedes] = before
     # A year of a large machine has a million entries, with few different words in them.
     nodes = log.node_lists.setdefault(line.nodes, line.nodes)
-    log.latest[number] = Entry(
+    log.latest[number] = LogEntry(
         number, recorded, sys.intern(line.by), sys.intern(line.source), sys.intern(line.what),
         nodes, start, end, line.scheduled, sys.intern(line.cause), line.attribution,
         line.exclusion, "\n".join(line.evidence), sys.intern(line.note), supersedes,

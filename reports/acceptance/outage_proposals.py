@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.record.actions import Action
-from kappa.core.sites.outage_clauses import Observation
+from kappa.core.sites.outage_clauses import OutageTerms
 from kappa.core.vocabulary.node_states import condition
-from reports.acceptance.outage_log import UNKNOWN, Draft, Entry, OutageLog
+from reports.acceptance.outage_log import UNKNOWN, Draft, LogEntry, OutageLog
 from reports.acceptance.slurm_answers import FailedJob, NodeEvent, NodeStart
 
 BY = "kappa"
@@ -20,7 +20,7 @@ _NOTE = 300
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawPaths:
     """``paths``: where each command's answer is kept, by its name, as ``raw/NAME.txt``."""
 
     paths: Mapping[str, str]
@@ -30,7 +30,11 @@ class Raw:
 
 
 def of_events(
-    events: Iterable[NodeEvent], terms: Observation, raw: Raw, last_answer: Mapping[str, Sequence[int]], patience_s: int
+    events: Iterable[NodeEvent],
+    terms: OutageTerms,
+    raw: RawPaths,
+    last_answer: Mapping[str, Sequence[int]],
+    patience_s: int,
 ) -> list[Draft]:
     """Outages of nodes. Slurm notices a dead node up to ``patience_s`` late: the outage begins with the last answer.
 
@@ -55,7 +59,7 @@ def of_events(
     return found
 
 
-def of_jobs(jobs: Iterable[FailedJob], events: Sequence[NodeEvent], terms: Observation, raw: Raw) -> list[Draft]:
+def of_jobs(jobs: Iterable[FailedJob], events: Sequence[NodeEvent], terms: OutageTerms, raw: RawPaths) -> list[Draft]:
     """Jobs that died of a node: of all nodes it is one of the system; else one of nodes that no event names."""
     names = frozenset(terms.node_names)
     found = []
@@ -76,7 +80,11 @@ def of_jobs(jobs: Iterable[FailedJob], events: Sequence[NodeEvent], terms: Obser
 
 
 def of_boots(
-    before: Sequence[NodeStart], now: Sequence[NodeStart], events: Sequence[NodeEvent], terms: Observation, raw: Raw
+    before: Sequence[NodeStart],
+    now: Sequence[NodeStart],
+    events: Sequence[NodeEvent],
+    terms: OutageTerms,
+    raw: RawPaths,
 ) -> list[Draft]:
     """Nodes that were booted since the last collection without an event: they show in their boot time alone."""
     names, earlier = frozenset(terms.node_names), {one.node: one.boot for one in before}
@@ -97,7 +105,7 @@ def of_boots(
     return found
 
 
-def of_actions(actions: Sequence[Action], terms: Observation) -> list[Draft]:
+def of_actions(actions: Sequence[Action], terms: OutageTerms) -> list[Draft]:
     """Nodes that the suite took out of service by the site's rule, until it gave them back."""
     names = frozenset(terms.node_names)
     found = []
@@ -131,7 +139,7 @@ def _outage(
 
 def new_in(log: OutageLog, drafts: Iterable[Draft]) -> list[Draft]:
     """Those that the log does not have, and corrections of those that have ended since; a party's words stay."""
-    known: dict[str, Entry] = {}
+    known: dict[str, LogEntry] = {}
     for latest in log.latest.values():
         for version in log.versions(latest):
             if version.by == BY and version.evidence:
@@ -149,7 +157,7 @@ def new_in(log: OutageLog, drafts: Iterable[Draft]) -> list[Draft]:
     return found
 
 
-def ended(entry: Entry, end: int, evidence: tuple[str, ...]) -> Draft:
+def ended(entry: LogEntry, end: int, evidence: tuple[str, ...]) -> Draft:
     """The correction that gives ``entry`` its end."""
     return Draft(
         by=BY, source=entry.source, what=entry.what, nodes=entry.nodes, start=utc(entry.start),  # type: ignore[arg-type]

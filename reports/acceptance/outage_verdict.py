@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kappa.core.ground.figures import counted, figure
 from kappa.core.sites.contract import Clause, Contract
-from kappa.core.sites.outage_clauses import Availability, Observation, Reliability
+from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from reports.acceptance.intervals import Intervals
 from reports.acceptance.outage_log import OUTAGES, OutageLog
 from reports.acceptance.outages import (
@@ -26,7 +26,7 @@ from reports.acceptance.outages import (
 from reports.acceptance.reliability import (
     DemonstrationTest,
     Mean,
-    Trend,
+    RateTrend,
     availability_interval,
     demonstration_test,
     laplace_trend,
@@ -71,7 +71,7 @@ class OutageVerdict:
     mtti: Mean
     interval: tuple[float, float] | None
     """Of the availability, in per cent."""
-    trend: Trend | None
+    trend: RateTrend | None
     rows: tuple[Row, ...]
     nodes_of: dict[int, tuple[str, ...]]
     """The nodes of the entries that the first ``INTERRUPTS_SHOWN`` interrupts begin with."""
@@ -141,7 +141,7 @@ def judge_outages(clause: Clause, contract: Contract, log: OutageLog) -> OutageJ
     return OutageJudgement(None if problems else worst.met, found, tuple(problems), tuple(remarks))
 
 
-def _odd_entries(log: OutageLog, terms: Observation) -> list[str]:
+def _odd_entries(log: OutageLog, terms: OutageTerms) -> list[str]:
     """Remarks on entries that are not what they say."""
     names, strange, not_listed, late, future = frozenset(terms.node_names), [], [], [], []
     for entry in log.latest.values():
@@ -220,7 +220,7 @@ def _verdict(
     test: DemonstrationTest | None,
     down: Downtime,
     of_all: Downtime,
-    terms: Observation,
+    terms: OutageTerms,
 ) -> OutageVerdict:
     account, end = worst.account, worst.end
     interval = availability_interval(account.up, account.unscheduled, worst.outages)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kappa.core.sites.contract import Contract
-from kappa.core.sites.outage_clauses import Observation
+from kappa.core.sites.outage_clauses import OutageTerms
 from reports.acceptance.intervals import NONE, Intervals, Seconds, depth_at_least
-from reports.acceptance.outage_log import OUTAGES, UNKNOWN, Entry, OutageLog
+from reports.acceptance.outage_log import OUTAGES, UNKNOWN, LogEntry, OutageLog
 
 HOUR_S = 3600
 Favour = Literal["buyer", "vendor"]
@@ -34,7 +34,7 @@ _MOST_ROWS = 12
 class Outage:
     """A part of an entry in one class; ``start`` to ``end`` in seconds since 1970."""
 
-    entry: Entry
+    entry: LogEntry
     start: int
     end: int
     kind: int
@@ -93,13 +93,13 @@ def observed_of(log: OutageLog, parties: Sequence[str]) -> Intervals:
     return _union(seen, last) - _union(unseen, last)
 
 
-def _union(entries: Sequence[Entry], open_end: int) -> Intervals:
+def _union(entries: Sequence[LogEntry], open_end: int) -> Intervals:
     starts = np.array([entry.start for entry in entries], dtype=np.int64)
     ends = np.array([open_end if entry.end is None else entry.end for entry in entries], dtype=np.int64)
     return Intervals.of(starts, ends)
 
 
-def period_of(log: OutageLog, contract: Contract, terms: Observation, observed: Intervals) -> tuple[Period | None, str]:
+def period_of(log: OutageLog, contract: Contract, terms: OutageTerms, observed: Intervals) -> tuple[Period | None, str]:
     """The period, or ``None`` and why there is none."""
     parties = list(contract.parties)
     begins = [entry for entry in log.latest.values() if entry.what == "begin"]
@@ -116,11 +116,11 @@ def period_of(log: OutageLog, contract: Contract, terms: Observation, observed: 
     return Period(begin, end), ""
 
 
-def _numbers(entries: Sequence[Entry]) -> str:
+def _numbers(entries: Sequence[LogEntry]) -> str:
     return ", ".join(str(entry.number) for entry in entries)
 
 
-def disputed(log: OutageLog, contract: Contract, counts: Counts) -> list[Entry]:
+def disputed(log: OutageLog, contract: Contract, counts: Counts) -> list[LogEntry]:
     """Outages that are judged both ways: not all parties agreed, or nobody is named whose they are."""
     parties = list(contract.parties)
     return [
@@ -131,12 +131,12 @@ def disputed(log: OutageLog, contract: Contract, counts: Counts) -> list[Entry]:
     ]
 
 
-def _unattributed(entry: Entry, counts: Counts) -> bool:
+def _unattributed(entry: LogEntry, counts: Counts) -> bool:
     settled = entry.what == "void" or entry.exclusion or entry.scheduled or counts != "vendor"
     return not settled and entry.attribution is None
 
 
-def outages_of(log: OutageLog, contract: Contract, terms: Observation, counts: Counts, favour: Favour) -> list[Outage]:
+def outages_of(log: OutageLog, contract: Contract, terms: OutageTerms, counts: Counts, favour: Favour) -> list[Outage]:
     """Every outage by its class; of a void one nothing."""
     parties = list(contract.parties)
     found = []
@@ -163,7 +163,7 @@ _FOREVER = 1 << 40
 
 
 def _by_class(
-    log: OutageLog, entry: Entry, end: int, parties: list[str], terms: Observation, counts: Counts
+    log: OutageLog, entry: LogEntry, end: int, parties: list[str], terms: OutageTerms, counts: Counts
 ) -> list[Outage]:
     kind = COUNTED
     if counts != "all":
@@ -180,7 +180,7 @@ def _by_class(
     ]
 
 
-def _noticed(log: OutageLog, entry: Entry, parties: list[str], terms: Observation) -> Intervals:
+def _noticed(log: OutageLog, entry: LogEntry, parties: list[str], terms: OutageTerms) -> Intervals:
     """The time for which all parties had agreed to a version of ``entry`` long enough before it began."""
     noticed = NONE
     for version in log.versions(entry):
@@ -203,7 +203,7 @@ class Downtime:
     nodes besides.
     """
 
-    def __init__(self, outages: Sequence[Outage], terms: Observation, period: Period, observed: Intervals) -> None:
+    def __init__(self, outages: Sequence[Outage], terms: OutageTerms, period: Period, observed: Intervals) -> None:
         self.terms, self.period = terms, period
         self.names = terms.node_names
         self.index = {name: number for number, name in enumerate(self.names)}

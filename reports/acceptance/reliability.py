@@ -157,7 +157,7 @@ def availability_interval(up: float, down: float, outages: int) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class Trend:
+class RateTrend:
     """Laplace's ``score``: above 0 interrupts come ever faster; ``chance`` of one as large without a trend."""
 
     score: float
@@ -168,7 +168,7 @@ class Trend:
         return self.chance < 1 - CONFIDENCE
 
 
-def laplace_trend(moments: Sequence[float], exposure: float) -> Trend | None:
+def laplace_trend(moments: Sequence[float], exposure: float) -> RateTrend | None:
     """Trend of interrupts at ``moments`` from 0 to ``exposure``; ``None`` with fewer than ``LEAST_FOR_TREND``.
 
     Cox and Lewis, The Statistical Analysis of Series of Events, 1966.
@@ -177,4 +177,4 @@ def laplace_trend(moments: Sequence[float], exposure: float) -> Trend | None:
     if count < LEAST_FOR_TREND or exposure <= 0:
         return None
     score = (sum(moments) / count - exposure / 2) / (exposure * math.sqrt(1 / (12 * count)))
-    return Trend(score, math.erfc(abs(score) / math.sqrt(2)))
+    return RateTrend(score, math.erfc(abs(score) / math.sqrt(2)))

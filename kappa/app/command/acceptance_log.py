@@ -14,8 +14,8 @@ from kappa.core.ground.folders import site_folder
 
 if TYPE_CHECKING:
     from kappa.core.sites.contract import Contract
-    from kappa.core.sites.outage_clauses import Observation
-    from reports.acceptance.outage_log import Entry, OutageLog
+    from kappa.core.sites.outage_clauses import OutageTerms
+    from reports.acceptance.outage_log import LogEntry, OutageLog
 
 # What a party may write; the rest of the log's words are Kappa's own.
 EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
@@ -90,7 +90,7 @@ def _moment(text: str) -> datetime.datetime:
     return found.astimezone(datetime.UTC)
 
 
-def _contract(options: argparse.Namespace) -> tuple[Contract, Observation]:
+def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
     from reports.acceptance.campaign import CONTRACT, Campaign
 
     campaign = Campaign(options.folder)
@@ -173,7 +173,7 @@ def _add(options: argparse.Namespace) -> int:
     return 0
 
 
-def _before(log: OutageLog, number: str) -> Entry:
+def _before(log: OutageLog, number: str) -> LogEntry:
     entry = log.latest.get(int(number)) if number.isdecimal() else None
     if entry is None:
         raise InputError(f"--supersedes {clean(number)}: there is no such entry, or it was corrected before")
@@ -241,7 +241,7 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
-def _entry(entry: Entry, log: OutageLog) -> dict[str, Any]:
+def _entry(entry: LogEntry, log: OutageLog) -> dict[str, Any]:
     return {
         "id": str(entry.number), "what": entry.what, "nodes": list(entry.nodes), "start": f"{_utc(entry.start):%FT%TZ}",
         "end": None if entry.end is None else f"{_utc(entry.end):%FT%TZ}", "by": entry.by, "source": entry.source,
@@ -251,7 +251,7 @@ def _entry(entry: Entry, log: OutageLog) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _words(entry: Entry) -> str:
+def _words(entry: LogEntry) -> str:
     end = f"{_utc(entry.end):%F %T}" if entry.end is not None else "open"
     whose = "scheduled" if entry.scheduled else entry.exclusion or entry.attribution or "not attributed"
     nodes = ",".join(entry.nodes) or "system"

@@ -10,9 +10,19 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 from kappa.core.record.actions import load_actions
 from kappa.core.sites.contract import Contract
-from kappa.core.sites.outage_clauses import Observation
+from kappa.core.sites.outage_clauses import OutageTerms
 from reports.acceptance.outage_log import RAW, Draft, LogWriter, OutageLog, keep_raw, writing
-from reports.acceptance.outage_proposals import BY, Raw, ended, new_in, of_actions, of_boots, of_events, of_jobs, utc
+from reports.acceptance.outage_proposals import (
+    BY,
+    RawPaths,
+    ended,
+    new_in,
+    of_actions,
+    of_boots,
+    of_events,
+    of_jobs,
+    utc,
+)
 from reports.acceptance.outages import HOUR_S
 from reports.acceptance.slurm_answers import (
     CONFIG_COMMAND,
@@ -50,7 +60,7 @@ def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) ->
 
 class _Collection:
     def __init__(
-        self, folder: pathlib.Path, contract: Contract, terms: Observation, commands: NodeCommands, writer: LogWriter
+        self, folder: pathlib.Path, contract: Contract, terms: OutageTerms, commands: NodeCommands, writer: LogWriter
     ) -> None:
         self.folder, self.terms, self.commands, self.writer = folder, terms, commands, writer
         self.results = results_folder(contract.system)
@@ -87,8 +97,8 @@ class _Collection:
         return answer
 
     @property
-    def _paths(self) -> Raw:
-        return Raw({name: kept.partition("=")[0] for name, kept in self.raw.items()})
+    def _paths(self) -> RawPaths:
+        return RawPaths({name: kept.partition("=")[0] for name, kept in self.raw.items()})
 
     def _of_accounting(self, first: int) -> tuple[list[Draft], bool]:
         """Proposals, and whether the accounting answered to everything."""

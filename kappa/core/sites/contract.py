@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
-from kappa.core.sites.outage_clauses import Availability, Observation, Reliability
+from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.modes import MODES
@@ -206,7 +206,7 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     date: _Date
     mode: _Name | None = None
     parties: Annotated[dict[_Text, _Text], Meta(min_length=1, max_length=8)]
-    observation: Observation | None = None
+    observation: OutageTerms | None = None
 
 
 class Contract(_Head, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ _Word = Annotated[
 MOST_NODES = 100_000
 
 
-class Observation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class OutageTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Definitions of outages.
 
     ``nodes``: all nodes that the contract covers, as Slurm folds them. The system is down while fewer than

@@ -4,9 +4,9 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.record.actions import Action
-from kappa.core.sites.outage_clauses import Observation
+from kappa.core.sites.outage_clauses import OutageTerms
 from reports.acceptance.outage_log import load_log, writing
-from reports.acceptance.outage_proposals import Raw, new_in, of_actions, of_boots, of_events, of_jobs, utc
+from reports.acceptance.outage_proposals import RawPaths, new_in, of_actions, of_boots, of_events, of_jobs, utc
 from reports.acceptance.slurm_answers import parse_config, parse_events, parse_jobs, parse_nodes
 
 # node2: slurmd killed; node4: drained by hand, with a bar in the reason; job 1 had all four nodes.
@@ -32,8 +32,8 @@ Configuration data as of 2026-11-26T13:36:25
 BOOT_TIME               = 2026-11-26T13:25:13
 SlurmdTimeout           = 20 sec
 """
-TERMS = Observation(nodes="node[1-4]", least_nodes=3)
-RAW = Raw({"sacctmgr": "raw/a.txt", "sacct": "raw/b.txt", "scontrol": "raw/c.txt"})
+TERMS = OutageTerms(nodes="node[1-4]", least_nodes=3)
+RAW = RawPaths({"sacctmgr": "raw/a.txt", "sacct": "raw/b.txt", "scontrol": "raw/c.txt"})
 NOTICED = 1795700185  # 13:36:25 UTC
 
 
