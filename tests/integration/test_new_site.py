@@ -12,7 +12,7 @@ from .conftest import KAPPA, REPOSITORY
 pytestmark = pytest.mark.long
 PASS, INCOMPLETE = 0, 2
 #: What `kappa site new` asks for here: its GPU is a placeholder.
-ASKED = "gpu: Slurm gives Gres=gpu:placeholder:1"
+ASKED = "Gres=gpu:placeholder:1"
 #: Of the smoke mode, what passes or fails in each partition without a reference of the site's own.
 NEED_NO_FIGURE = (
     "Affinity", "BitSweep", "JobTurnaround", "MeasureProgram", "PartitionHealth", "PartitionState",
