@@ -105,7 +105,8 @@ def is_result(name: str) -> bool:
     path = pathlib.PurePosixPath(name)
     if name in BY_RUN or is_version(name):
         return True
-    return len(path.parts) > 1 and path.parts[0] in (ATTEMPTS, ACCEPTED, *BY_COLLECTING) and not path.parts[1].startswith(".")
+    folders = (ATTEMPTS, ACCEPTED, *BY_COLLECTING)
+    return len(path.parts) > 1 and path.parts[0] in folders and not path.parts[1].startswith(".")
 
 
 def _without_waivers(contract: Contract) -> Contract:

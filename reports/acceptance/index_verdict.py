@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.ground.figures import figure
 from kappa.core.sites.contract import Clause
 
 if TYPE_CHECKING:
@@ -61,18 +61,3 @@ def judge_index(clause: Clause, verdicts: Sequence[ClauseVerdict]) -> IndexVerdi
         weights = sum(weight for _, weight in rates)
         value = math.exp(sum(weight * math.log(rate) for rate, weight in rates) / weights)
     return IndexVerdict(tuple(pieces), value)
-
-
-def rows_of(found: IndexVerdict) -> list[tuple[str, ...]]:
-    """Return the table of the pieces: clause, measured, reference, rate, weight."""
-    rows = []
-    for piece in found.pieces:
-        clause, value = piece.verdict.clause, piece.verdict.value
-        rows.append((
-            f"{clause.id} {clause.statistic}",
-            NOTHING if value is None else f"{figure(value)} {clause.unit}".rstrip(),
-            f"{figure(piece.reference)} {clause.unit}".rstrip(),
-            NOTHING if piece.rate is None else figure(piece.rate),
-            figure(piece.weight),
-        ))  # fmt: skip
-    return rows

@@ -1,4 +1,4 @@
-"""Compare a rerun with an accepted dossier: a pure function of the campaign's folder, which has a copy of the dossier."""
+"""Compare a rerun with an accepted dossier, as a pure function of the campaign, which has a copy of the dossier."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from msgspec import structs
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.sites.contract import Clause, Contract
-from kappa.core.sites.derived_clauses import AgreedChange, Retained
+from kappa.core.sites.derived_clauses import AgreedChange
 from reports.acceptance.campaign import ACCEPTED, SPACK_LOCK, Attempt, Campaign, CaseSeries
 from reports.acceptance.signature import differences, is_signature
 
@@ -198,11 +197,6 @@ def accepted_on(accepted: ContractVerdict) -> datetime.date:
     return _day(figures_of(accepted), accepted.attempts) or accepted.contract.date
 
 
-def due_words(block: Retained, last: datetime.date) -> str:
-    due = months_after(last, block.every_months)
-    return f"{due} ({block.every_months} months after {last})"
-
-
 def months_after(day: datetime.date, months: int) -> datetime.date:
     """Return the same day of a later month, or the month's last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
@@ -244,24 +238,3 @@ def _changes(before: dict[str, set[str]], now: dict[str, set[str]]) -> list[Chan
         # What neither run recorded may have changed.
         if value not in before.get(what, {"none"}) or value == _UNKNOWN
     ]
-
-
-def rows_of(found: RetainedVerdict) -> list[tuple[str, ...]]:
-    """Return the table of the figures: clause, committed, accepted, bound, measured, share, verdict."""
-    words = {True: "met", False: "not met", None: "incomplete"}
-    return [
-        (
-            f"{one.accepted.clause.id} {one.accepted.clause.statistic}",
-            one.accepted.clause.requirement,
-            _with_unit(one.accepted),
-            one.now.clause.requirement,
-            _with_unit(one.now),
-            NOTHING if one.share is None else f"{figure(100 * one.share)} %",
-            words[one.met],
-        )
-        for one in found.figures
-    ]
-
-
-def _with_unit(verdict: ClauseVerdict) -> str:
-    return NOTHING if verdict.value is None else f"{figure(verdict.value)} {verdict.clause.unit}".rstrip()
