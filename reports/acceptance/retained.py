@@ -220,12 +220,16 @@ def _inputs(verdict: ClauseVerdict, contract: Contract, attempts: Sequence[Attem
         for case in attempt.cases if attempt.folder.name in names else ():
             if CaseSeries.of(case) != attempt.series:
                 continue
-            values = {"case": str(attempt.series), "nodes": str(len(case.nodes))}
-            values["program"] = case.provenance.sha256[:_DIGITS]
-            # A lock file changes with any package; the programs' own hashes tell of those that ran.
-            files = {pathlib.PurePath(path).name: digest for path, digest in case.provenance.files.items()}
-            values |= {f"file {name}": digest[:_DIGITS] for name, digest in files.items() if name != SPACK_LOCK}
-            for what, value in values.items():
+            values = [
+                ("case", str(attempt.series)),
+                ("nodes", str(len(case.nodes))),
+                ("program", case.provenance.sha256[:_DIGITS]),
+            ]
+            for path, digest in case.provenance.files.items():
+                # A lock file changes with any package; the programs' own hashes tell of those that ran.
+                if (name := pathlib.PurePath(path).name) != SPACK_LOCK:
+                    values.append((f"file {name}", digest[:_DIGITS]))
+            for what, value in values:
                 found.setdefault(one_line(what, 100), set()).add(one_line(value, 200) or _UNKNOWN)
     return found
 

@@ -94,7 +94,7 @@ def failing(
 
 @functools.cache
 def _noise(statistic: Statistic, repeats: int) -> NDArray[numpy.float64]:
-    """Draw the statistic of standard normal repeats for both runs; order statistics of uniforms are beta-distributed."""
+    """Draw the statistic of standard normal repeats for both runs. Order statistics of uniforms have a beta law."""
     random = numpy.random.default_rng(SEED)
     shape = (2, DRAWS)
 
