@@ -78,7 +78,7 @@ def keep_copies(campaign: Campaign, accepted: list[AcceptedDossier]) -> None:
             target.parent.mkdir(mode=0o700, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as part:
                 copied = pathlib.Path(part, "dossier")
-                shutil.copytree(one.folder, copied, symlinks=True)
+                shutil.copytree(one.folder, copied, symlinks=True, copy_function=shutil.copyfile)
                 sync_tree(copied)
                 copied.rename(target)
             sync_folder(target.parent)

@@ -73,7 +73,8 @@ class RetainedVerdict:
     def value(self) -> float | None:
         """Return the lowest share, in per cent."""
         shares = [figure.share for figure in self.figures if figure.share is not None]
-        return 100 * min(shares) if shares else None
+        # Without rounding, a figure that is just met shows as 89.99999999999999 %.
+        return round(100 * min(shares), 9) if shares else None
 
 
 @dataclass(frozen=True)

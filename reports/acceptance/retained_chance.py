@@ -24,7 +24,10 @@ SEED = 40
 _STEP = 0.02
 # Of the one-sided upper limit of the spread.
 _CONFIDENCE = 0.95
-METHOD = f"chances: {DRAWS} seeded draws of both runs; normal noise with the spread of the accepted repeats"
+METHOD = (
+    f"chances: simulated, {DRAWS} seeded draws of both runs; normal noise with the spread of the accepted repeats, "
+    "in brackets with its limit"
+)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         formatter_class=raw,
         help="print what would run; submit nothing",
         description="Print the series that the contract's clauses select, the repeats, nodes and time. For clauses\n"
-        "about outages: the length of the test, the allowed interrupts and the risks of both parties.\n"
+        "about outages: the length of the test, the allowed interrupts and the risks of both parties. For retained\n"
+        "clauses: the chance of a wrong answer, and the day by which the rerun is due.\n"
         "Exit status: 0 every clause selects one series, 2 otherwise.",
     )
     planned.add_argument(

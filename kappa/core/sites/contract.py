@@ -243,33 +243,32 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
         ids.add(clause.id)
         if clause.outages and not found.contract.observation:
             raise file.error(("clauses", number), f"{clause.id} is about outages: expected contract.observation")
-        _check_derived(file, number, found)
+    _check_derived(file, found)
     if site:
         _check_names(file, site)
         require_sound([file])
     return Contract(**asdict(found.contract), clauses=found.clauses)
 
 
-def _check_derived(file: YamlFile, number: int, found: _File) -> None:
+def _check_derived(file: YamlFile, found: _File) -> None:
     """:raises InputError: an agreement lacks a party, or a piece of an index is no clause with its reference's unit."""
-    clause = found.clauses[number]
-    for row, change in enumerate(clause.retained.agreed if clause.retained else ()):
-        if {*change.parties} != {*found.contract.parties}:
-            here: Path = ("clauses", number, "retained", "agreed", row, "parties")
-            raise file.error(here, f"expected every party: {', '.join(found.contract.parties)}")
-    of_series = {one.id: one for one in found.clauses if not one.block}
-    seen = set[str]()
-    for row, piece in enumerate(clause.index.of if clause.index else ()):
-        here = ("clauses", number, "index", "of", row)
-        if piece.clause not in of_series:
-            raise file.error((*here, "clause"), f"expected the id of a clause about a series, found {piece.clause!r}")
-        if piece.clause in seen:
-            raise file.error((*here, "clause"), f"{piece.clause}: expected each clause once")
-        seen.add(piece.clause)
-        unit = of_series[piece.clause].unit
-        if piece.reference.unit != unit:
-            found_unit = piece.reference.unit
-            raise file.error((*here, "reference", "unit"), f"expected the clause's unit {unit!r}, found {found_unit!r}")
+    units = {clause.id: clause.unit for clause in found.clauses if not clause.block}
+    for number, clause in enumerate(found.clauses):
+        for row, change in enumerate(clause.retained.agreed if clause.retained else ()):
+            if {*change.parties} != {*found.contract.parties}:
+                here: Path = ("clauses", number, "retained", "agreed", row, "parties")
+                raise file.error(here, f"expected every party: {', '.join(found.contract.parties)}")
+        seen = set[str]()
+        for row, piece in enumerate(clause.index.of if clause.index else ()):
+            here, name, unit = ("clauses", number, "index", "of", row), piece.clause, piece.reference.unit
+            if name not in units:
+                raise file.error((*here, "clause"), f"expected the id of a clause about a series, found {name!r}")
+            if name in seen:
+                raise file.error((*here, "clause"), f"{name}: expected each clause once")
+            if unit != units[name]:
+                words = f"expected the clause's unit {units[name]!r}, found {unit!r}"
+                raise file.error((*here, "reference", "unit"), words)
+            seen.add(name)
 
 
 def _check_names(file: YamlFile, site: SiteDescription) -> None:

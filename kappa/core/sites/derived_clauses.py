@@ -55,14 +55,14 @@ class Retained(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def requirement(self) -> str:
-        return f"≥ {figure(self.least)} % of each accepted figure"
+        return f"≥ {figure(self.least)} %"
 
     def bound(self, accepted: float, comparison: Literal["at_least", "at_most"]) -> float:
         """Return the threshold of a figure, from the accepted one."""
         return accepted * self.share if comparison == "at_least" else accepted / self.share
 
 
-class Reference(Struct, frozen=True, forbid_unknown_fields=True):
+class ReferenceFigure(Struct, frozen=True, forbid_unknown_fields=True):
     value: _Positive
     unit: Annotated[str, Meta(max_length=40)]
 
@@ -71,7 +71,7 @@ class IndexPiece(Struct, frozen=True, forbid_unknown_fields=True):
     """A clause about a series, and the figure of the reference machine. ``weight`` is its exponent."""
 
     clause: _Line
-    reference: Reference
+    reference: ReferenceFigure
     weight: _Positive = 1.0
 
 

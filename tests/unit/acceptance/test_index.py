@@ -105,7 +105,7 @@ def load(tmp_path):
 
 def test_what_is_read(load):
     retained, index_, _ = load(GOOD).clauses
-    assert (retained.threshold, retained.unit, retained.requirement) == (90, "%", "≥ 90 % of each accepted figure")
+    assert (retained.threshold, retained.unit, retained.requirement) == (90, "%", "≥ 90 %")
     assert (index_.threshold, index_.index.of[0].weight) == (2, 1)
     assert retained.block is retained.retained and index_.block is index_.index and retained.outages is None
 
