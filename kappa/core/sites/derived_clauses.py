@@ -33,7 +33,7 @@ class AgreedChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Retained(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A rerun of an accepted dossier's series, each of which must keep a share of its accepted figure.
+    """A rerun of an accepted dossier's series; each must keep a share of its accepted figure.
 
     ``dossier``: its folder, relative to the contract. ``share``: of the accepted figure; where less is better, the new
     figure may be at most the accepted one divided by ``share``. ``keys``: each of them must have signed the dossier;
