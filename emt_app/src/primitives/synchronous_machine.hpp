@@ -204,7 +204,7 @@ template <int Masses>
     if (any(row(b.knee, 4 * s + 1) > 0.0)) {
         const Vec last_d = row(b.saturation, 4 * s + 2), last_q = row(b.saturation, 4 * s + 3);
         saturate(b, s, flux_alpha * cos + flux_beta * sin + xl * id, flux_beta * cos - flux_alpha * sin + xl * iq);
-        // Assumption of the next solution: linear extrapolation; in half steps after a discontinuity, the present value.
+        // Assumption of the next solution: linear extrapolation; in half steps after a discontinuity, the last value.
         const Vec one = Vec{} + 1.0;
         const Vec ahead = kind != kTrapezoidal ? Vec{} : row(b.last_step, s) == 0.5 ? 2.0 * one : one;
         row(b.saturation, 4 * s) = row(b.saturation, 4 * s + 2) + ahead * (row(b.saturation, 4 * s + 2) - last_d);
