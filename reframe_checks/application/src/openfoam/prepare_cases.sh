@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: prepare_cases.sh NAME... - makes a case NAME from the folder cavity and the sizes in NAME.size: mesh, and a part
+# Usage: prepare_cases.sh NAME... - makes a case NAME from the folder cavity and the sizes in NAME.size: mesh and a part
 # for each rank. NAME.prepared.log has OpenFOAM's output.
 set -euo pipefail
 for name; do
