@@ -1,10 +1,10 @@
-// Where and how a result was made.
+// Origin of a result.
 #pragma once
 #include <mpi.h>
 
 #include <nlohmann/json.hpp>
 
 namespace emt {
-/// Compiler, flags, MPI library, host and processor of this rank; hosts of all ranks. Collective.
+/// Returns compiler, flags, MPI library, host and processor of this rank, and the hosts of all ranks. Collective.
 [[nodiscard]] nlohmann::json provenance(MPI_Comm comm);
 }  // namespace emt

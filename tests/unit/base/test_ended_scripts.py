@@ -1,4 +1,4 @@
-"""A script that removes files at its end is told to end, and its program ignores TERM: nothing of either is left."""
+"""A terminated script removes its files and ends its program, even if the program ignores TERM."""
 
 import os
 import pathlib

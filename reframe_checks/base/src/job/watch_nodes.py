@@ -127,9 +127,9 @@ def main():
     signal.signal(signal.SIGUSR1, measurement_failed)
     script, expected_s, program, *launcher = sys.argv[1:]
     watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher), script)
-    # Now, for the script has ended when the files are read.
+    # Now: the script has ended by the time the files are read.
     said = [output_of(script, number) for number in (1, 2)]
-    # By the one hold_nodes.sh finds this process, for the other watch_nodes.sh waits.
+    # hold_nodes.sh finds this process by the file; watch_nodes.sh waits for the printed line.
     whole("kappa_watch", f"{os.getpid()}\n")
     print("ready", flush=True)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -140,7 +140,7 @@ def main():
         if named:
             watch.say("crash", named)
         return
-    # That it is ended makes it fail.
+    # The measurement fails because the watch ends it: ignore the signal of that failure.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     watch.say("hang", named)
     end(int(script))
