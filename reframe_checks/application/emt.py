@@ -235,6 +235,7 @@ class EmtRealTime(Scaled, EmtCheck):
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
     exchange = rfmb.parameter(["step"], loggable=True)
     informational = ["episodes", "late_p999"]
+    load_allowed = 0.1  # a short interruption makes many steps late
     hint = (
         "on the node with most late steps, check other processes (`ps -eo psr,comm`), interrupts (/proc/interrupts), "
         "frequency and power limits, and that each rank has its own core"

@@ -43,6 +43,8 @@ class LoadWatch(rfm.RegressionTestPlugin):
     robbed = rfmb.variable(str, value="", loggable=True)
     #: False: do not record the load, so that other programs never excuse a result.
     watch_load = rfmb.variable(typ.Bool, value=True)
+    #: The share of the partition's allowed load that already excuses a result of this check.
+    load_allowed = rfmb.variable(float, value=1.0)
     #: How long a job waits for a quieter machine before its submission, if nodes share one; used to re-measure.
     quiet_wait_s = rfmb.variable(int, value=0)
 
@@ -88,7 +90,8 @@ class LoadWatch(rfm.RegressionTestPlugin):
         taken = {MACHINE: job_scripts.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
         self.load_by_others = {place: written(found) for place, found in taken.items() if found}
         if limits and taken[MACHINE]:
-            self.robbed = why_robbed(taken[MACHINE], **limits)
+            allowed = {name: self.load_allowed * limit for name, limit in limits.items()}
+            self.robbed = why_robbed(taken[MACHINE], **allowed)
 
     def waits_for_quiet(self, measured):
         """Tell whether a robbed job that is out of bounds should wait before it re-measures.
@@ -145,7 +148,7 @@ def why_robbed(taken, *, cores_share, disk_mb_per_s):
     """
     found = []
     if taken.cores > cores_share * taken.of_cores:
-        found.append(f"{taken.cores:.1f} of {taken.of_cores} cores (limit {cores_share * taken.of_cores:.1f})")
+        found.append(f"{taken.cores:.1f} of {taken.of_cores} cores (limit {cores_share * taken.of_cores:.2g})")
     if taken.disk_mb_per_s > disk_mb_per_s:
         found.append(f"{taken.disk_mb_per_s:.0f} MB/s of the disk (limit {disk_mb_per_s:g})")
     return f"others used {' and '.join(found)} while it was measured" if found else ""
