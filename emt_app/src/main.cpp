@@ -65,7 +65,12 @@ int main(int argc, char** argv) {
     matpower->add_option("CASE", import_options.path, "case file (.m)")->required();
     matpower->add_option("-o,--output", import_options.output, "case file to write")->required();
     matpower->add_option("--dt", import_options.dt_s, "time step in seconds, at which reactances are those of the case")->check(CLI::PositiveNumber)->capture_default_str();
-    matpower->add_option("--frequency", import_options.frequency_hz, "Hz")->check(CLI::PositiveNumber)->capture_default_str();
+    auto* frequency = matpower->add_option("--frequency", import_options.frequency_hz, "Hz, which the format does not state")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_flag("--solve", import_options.solve, "solve the power flow of the case, which need not be solved");
+    matpower->add_option("--reactive-limits", import_options.reactive_limits, "whether machines keep them in --solve")
+        ->check(CLI::IsMember({"keep", "ignore"}))->capture_default_str();
+    matpower->add_option("--tolerance", import_options.tolerance_mva, "MVA that may be missing at a bus of a case without --solve; if left out, 1e-4 of its loads, at most 1 MVA")
+        ->check(CLI::NonNegativeNumber);
     matpower->add_option("--lines", import_options.lines, "waves: travelling waves where they take at least a step; pi: pi sections")
         ->check(CLI::IsMember({"waves", "pi"}))->capture_default_str();
     matpower->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
@@ -166,7 +171,10 @@ int main(int argc, char** argv) {
         if (plot->parsed()) emt::plot_command(plot->remaining());
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);
-        if (matpower->parsed()) return emt::import_command(import_options);
+        if (matpower->parsed()) {
+            import_options.frequency_given = frequency->count() > 0;
+            return emt::import_command(import_options);
+        }
         if (scaling->parsed()) {
             scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();
             return emt::scale_command(scale_options);
