@@ -2,12 +2,15 @@
 #pragma once
 #include <complex>
 #include <cstddef>
+#include <numbers>
 #include <string>
 #include <vector>
 
 namespace emt {
 
 using GridPhasor = std::complex<double>;
+
+inline constexpr double kDegree = std::numbers::pi / 180;  // rad
 
 struct GridBus {
     std::string where;           // in its file, for messages

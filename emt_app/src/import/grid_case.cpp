@@ -26,7 +26,6 @@ constexpr double kWaveSpeed = 2.9e8;         // m/s, of the positive sequence
 constexpr double kLoading = 0.9;             // of a machine whose base is less than it delivers
 constexpr double kZeroR = 3, kZeroL = 3, kZeroC = 0.6;
 constexpr double kFeederX = 0.2;             // per unit of its power, behind the EMF of what delivers power and is no machine
-constexpr double kDegree = std::numbers::pi / 180;
 const double kPeak = std::sqrt(2.0 / 3);     // V peak to ground of 1 V line to line
 
 class GridCase {

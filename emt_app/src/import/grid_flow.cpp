@@ -7,14 +7,12 @@
 #include <cstdio>
 #include <limits>
 #include <map>
-#include <numbers>
 
 #include "base/diagnostics.hpp"
 
 namespace emt {
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
 constexpr double kSolved = 1e-9;           // per unit of the base
 constexpr int kIterations = 30, kRounds = 50;
 constexpr double kBeyond_mvar = 1e-4;      // a limit that is passed by less is kept
@@ -22,7 +20,7 @@ constexpr double kBeyond_mvar = 1e-4;      // a limit that is passed by less is 
 using Vector = Eigen::VectorXd;
 using Admittance = Eigen::SparseMatrix<GridPhasor>;
 
-std::string number(const char* format, double x) {
+std::string printed(const char* format, double x) {
     char text[64];
     std::snprintf(text, sizeof text, format, x);
     return text;
@@ -190,15 +188,15 @@ bool solve_from_both(Grid& grid) {
     return false;
 }
 
-struct Limits {
+struct ReactiveLimits {
     double low = 0, high = 0;
 };
 
 /// Makes buses whose machines are beyond their limits such that deliver these; their names.
-std::vector<std::string> limited(Grid& grid) {
-    std::map<std::size_t, Limits> of_bus;
+std::vector<std::string> limit_machines(Grid& grid) {
+    std::map<std::size_t, ReactiveLimits> of_bus;
     for (const GridMachine& m : grid.machine) {
-        Limits& l = of_bus[m.bus];
+        ReactiveLimits& l = of_bus[m.bus];
         l.low += m.q_low;
         l.high += m.q_high;
     }
@@ -220,7 +218,7 @@ std::vector<std::string> limited(Grid& grid) {
     return out;
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string enumerated(const std::vector<std::string>& names) {
     constexpr std::size_t kShown = 10;
     std::string out;
     for (std::size_t i = 0; i < names.size() && i < kShown; ++i) out += (i > 0 ? ", " : "") + names[i];
@@ -248,7 +246,7 @@ Mismatch largest_mismatch(const Grid& grid) {
 }
 
 std::string told(const Grid& grid, const Mismatch& mismatch) {
-    return number("%.3g", mismatch.mva) + (mismatch.reactive ? " MVAr" : " MW") + " at bus " + std::to_string(grid.bus[mismatch.bus].number);
+    return printed("%.3g", mismatch.mva) + (mismatch.reactive ? " MVAr" : " MW") + " at bus " + std::to_string(grid.bus[mismatch.bus].number);
 }
 
 void solve_grid(Grid& grid, bool limits, const std::string& origin) {
@@ -260,10 +258,10 @@ void solve_grid(Grid& grid, bool limits, const std::string& origin) {
         if (round == kRounds || !solve_from_both(grid))
             throw CaseError(origin + ": the power flow does not converge" +
                             (at_limit.empty() ? std::string("\n")
-                                              : " with the machines of " + std::to_string(at_limit.size()) + " buses at their reactive limits (" + listed(at_limit) +
+                                              : " with the machines of " + std::to_string(at_limit.size()) + " buses at their reactive limits (" + enumerated(at_limit) +
                                                     "): --reactive-limits ignore leaves the limits out\n"));
         if (!limits) break;
-        const std::vector<std::string> more = limited(grid);
+        const std::vector<std::string> more = limit_machines(grid);
         if (more.empty()) break;
         at_limit.insert(at_limit.end(), more.begin(), more.end());
     }
@@ -282,9 +280,9 @@ void solve_grid(Grid& grid, bool limits, const std::string& origin) {
     } else {
         const GridBus &was = before.bus[most], &is = grid.bus[most];
         grid.notes.push_back("solved: the voltages of " + std::to_string(moved) + " buses moved, most at bus " + std::to_string(is.number) + ", from " +
-                             number("%.4f", was.vm) + " per unit at " + number("%.2f", was.va) + " to " + number("%.4f", is.vm) + " at " + number("%.2f", is.va) + " degrees");
+                             printed("%.4f", was.vm) + " per unit at " + printed("%.2f", was.va) + " to " + printed("%.4f", is.vm) + " at " + printed("%.2f", is.va) + " degrees");
     }
-    if (!at_limit.empty()) grid.notes.push_back("machines of " + std::to_string(at_limit.size()) + " buses are at their reactive limits: " + listed(at_limit));
+    if (!at_limit.empty()) grid.notes.push_back("machines of " + std::to_string(at_limit.size()) + " buses are at their reactive limits: " + enumerated(at_limit));
     if (!limits) grid.notes.push_back("reactive limits are left out");
 }
 
@@ -305,7 +303,7 @@ void share_generation(Grid& grid) {
         for (GridMachine* m : machines) m->q = q * m->rating_mva / rating;
         if (!b.slack) continue;
         if (const double was = p; std::abs(was - out.real()) > 1e-3 * std::max(1.0, std::abs(out.real())))
-            grid.notes.push_back("the slack at bus " + std::to_string(b.number) + " delivers " + number("%.4g", out.real()) + " MW; the case states " + number("%.4g", was) + " MW");
+            grid.notes.push_back("the slack at bus " + std::to_string(b.number) + " delivers " + printed("%.4g", out.real()) + " MW; the case states " + printed("%.4g", was) + " MW");
         machines.front()->p += out.real() - p;
     }
 }

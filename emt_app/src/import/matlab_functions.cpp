@@ -76,7 +76,7 @@ MatlabValue found(const MatlabValue& a) {
     return out;
 }
 
-MatlabValue measured(const std::string& name, const Arguments& arguments) {
+MatlabValue sized(const std::string& name, const Arguments& arguments) {
     const MatlabValue& a = arguments.at(0);
     if (!a.is_matrix()) throw MatlabError("takes a table of numbers");
     const auto rows = static_cast<double>(a.rows), columns = static_cast<double>(a.columns);
@@ -132,7 +132,7 @@ Results matlab_call(const std::string& name, const Arguments& arguments) {
     if (const auto it = kOfOne.find(name); it != kOfOne.end()) return one(of_each(name, it->second, the_one(arguments)));
     if (name == "zeros" || name == "ones") return one(filled(arguments, name == "ones" ? 1 : 0));
     if (name == "find") return one(found(the_one(arguments)));
-    if ((name == "size" || name == "numel" || name == "length") && !arguments.empty()) return one(measured(name, arguments));
+    if ((name == "size" || name == "numel" || name == "length") && !arguments.empty()) return one(sized(name, arguments));
     if (name == "sum" || ((name == "min" || name == "max") && arguments.size() == 1)) return one(reduced(name, arguments));
     return std::nullopt;
 }

@@ -13,7 +13,18 @@ namespace {
 
 constexpr long kStatements = 1'000'000;     // that a file may execute
 constexpr double kWork = 5e8;               // words that it may pass, and numbers that it may compute or copy
-constexpr std::size_t kDepth = 200;         // of expressions, blocks and members within each other
+constexpr std::size_t kDepth = 200;         // of expressions and blocks within each other
+constexpr std::size_t kMembers = 20;        // of members of members
+constexpr std::size_t kMember = 16;         // numbers that a member counts as, beside its own
+
+/// How many numbers a value holds with all its members.
+std::size_t weight(const MatlabValue& value, std::size_t depth = 0) {
+    if (depth > kMembers) throw MatlabError("structures are nested more than " + std::to_string(kMembers) + " deep");
+    std::size_t out = kMember + value.number.size();
+    for (const auto& [name, member] : value.member) out += weight(member, depth + 1);
+    if (out > 2 * kMatlabNumbers) throw MatlabError("a structure of more than " + std::to_string(kMatlabNumbers) + " numbers");
+    return out;
+}
 
 class Program {
 public:
@@ -79,7 +90,7 @@ private:
     }
     /// A value that has been computed or copied.
     const MatlabValue& counted(const MatlabValue& value) {
-        worked(1 + value.number.size());
+        worked(weight(value));
         return value;
     }
     MatlabValue counted(MatlabValue&& value) {
@@ -220,7 +231,7 @@ private:
         while (now().is(".")) {
             next();
             out.path.push_back(name());
-            if (out.path.size() > kDepth) fail("nested more than " + std::to_string(kDepth) + " deep");
+            if (out.path.size() > kMembers) fail("structures are nested more than " + std::to_string(kMembers) + " deep");
         }
         if (now().is("(")) {
             out.indexed = true;

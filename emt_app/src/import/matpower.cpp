@@ -15,7 +15,7 @@ namespace emt {
 namespace {
 
 constexpr double kNoBaseKv = 100;            // for buses without a base voltage
-constexpr double kTurn = 55;                 // degrees, of a phase shifter
+constexpr double kMostShift = 55;                 // degrees, of a phase shifter
 
 // Columns, from 0.
 namespace column {
@@ -126,7 +126,7 @@ private:
         if (*from == *to) return refuse(row, "a branch begins and ends at one bus");
         if (v[column::br_r] == 0 && v[column::br_x] == 0) return refuse(row, "a branch without impedance is not supported: make its buses one");
         if (v[column::tap] < 0) return refuse(row, "the ratio of a transformer must not be negative");
-        if (std::abs(v[column::shift]) > kTurn) return refuse(row, "a phase shifter of more than 55 degrees is not supported");
+        if (std::abs(v[column::shift]) > kMostShift) return refuse(row, "a phase shifter of more than 55 degrees is not supported");
         const bool transformer = v[column::tap] != 0 || v[column::shift] != 0 || out_.bus[*from].kv != out_.bus[*to].kv;
         out_.branch.push_back({where(row), (transformer ? "T" : "L") + number, *from, *to, v[column::br_r], v[column::br_x], v[column::br_b],
                                v[column::tap] != 0 ? v[column::tap] : 1, v[column::shift], transformer});
