@@ -2,16 +2,58 @@
 #undef exit  // a macro of SimGrid's smpicxx; CLI11 has a member function of the name
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "commands/commands.hpp"
+#include "commands/nearest.hpp"
+#include "measure/provenance.hpp"
 
 namespace {
 
+/// A count above zero, or what is wrong with it.
+struct WholeNumber : CLI::Validator {
+    WholeNumber() : Validator("NUMBER") {
+        func_ = [](std::string& text) -> std::string {
+            std::uint64_t count = 0;
+            const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+            if (problem == std::errc() && end == text.data() + text.size()) return count > 0 ? "" : "must be at least 1";
+            double number = 0;
+            const auto [end_of_number, no_number] = std::from_chars(text.data(), text.data() + text.size(), number);
+            if (no_number == std::errc() && end_of_number == text.data() + text.size() && number >= 1 && number < 1e15 && number == std::floor(number))
+                return "'" + text + "' must be written as " + std::to_string(static_cast<std::uint64_t>(number));
+            return "'" + text + "' is not a whole number";
+        };
+    }
+};
+
 void add_steps(CLI::App& app, std::uint64_t& steps) {
-    app.add_option("--steps", steps, "time steps to simulate and time")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--steps", steps, "time steps to simulate and time")->check(WholeNumber())->capture_default_str();
+}
+
+/// What to say of a command that there is not, or nothing.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+    const CLI::App* at = &app;
+    std::string path = at->get_name();
+    for (int i = 1; i < argc && at->get_require_subcommand_min() > 0; ++i) {
+        const std::string word = argv[i];
+        if (word.starts_with("-")) return "";
+        std::vector<std::string> names;
+        const CLI::App* found = nullptr;
+        for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
+            names.push_back(command->get_name());
+            if (word == names.back()) found = command;
+        }
+        if (found == nullptr) return "'" + word + "' is no command of '" + path + "': did you mean '" + emt::nearest(word, names, 1).at(0) + "'?";
+        at = found;
+        path += " " + word;
+    }
+    return "";
 }
 
 void add_run_options(CLI::App& app, emt::RunOptions& o) {
@@ -29,6 +71,8 @@ int main(int argc, char** argv) {
     CLI::App app{"Electromagnetic-transient simulation of power networks, serial or with MPI.\n"
                  "Example: emt generate hq -o hq.json && mpirun -n 4 emt run hq.json --steps 100000 --result result.json"};
     app.require_subcommand(1);
+    app.name("emt");
+    app.set_version_flag("--version", "emt " + emt::program_version());
 
     std::string path;
     bool as_json = false;
@@ -80,19 +124,19 @@ int main(int argc, char** argv) {
     auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
     add_run_options(*run, run_options);
     std::string steps = std::to_string(run_options.steps);
-    run->add_option("--steps", steps, "time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end the run as after its last step")
-        ->check(CLI::PositiveNumber | CLI::IsMember({"unlimited"}))->capture_default_str();
+    auto* count = run->add_option("--steps", steps, "time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end any run as after its last step")
+        ->check([](const std::string& text) { return text == "unlimited" ? std::string() : WholeNumber()(text); })->capture_default_str();
+    run->add_option("--time", run_options.time_s, "simulated seconds, in place of --steps")->check(CLI::PositiveNumber)->excludes(count);
     run->add_option("--pace", run_options.pace, "real-time: hold each step to its time of wall time, and count those that are late; skips the replay")
         ->check(CLI::IsMember({"none", "real-time"}))->capture_default_str();
-    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and as --snapshot-every says; SIGINT and SIGTERM then end "
-                    "the run as after its last step");
+    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and as --snapshot-every says");
     run->add_option("--snapshot-every", run_options.snapshot_every, "steps, as 10000, or seconds of wall time, as 30s")->needs(snapshot);
     run->add_option("--restart", run_options.restart_path, "go on from this snapshot of the same case; steps are counted from the beginning of the study");
     run->add_option("--map", run_options.map, "auto, or a JSON file with rank_of_task")->capture_default_str();
     run->add_option("--result", run_options.result_path, "write the result as JSON");
     run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
     auto* csv = run->add_option("--csv", run_options.csv_path, "write what is probed as CSV");
-    auto* probe = run->add_option("--probe", run_options.probes, "what goes to --csv; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
+    auto* probe = run->add_option("--probe", run_options.probes, "what goes to --csv, with *, ? and [...] as in the shell; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
                     "NAME.u, its voltage (V), where it has two terminals, "
                     "NAME.energy of an arrester (J), NAME.flux of a saturable inductor (Wb), NAME.from.a.i and NAME.to.a.i of a line, "
                     "NAME.a.i1, .i2, .im and .flux of a transformer, NAME.ab.i of a fault between phases")->needs(csv);
@@ -160,7 +204,14 @@ int main(int argc, char** argv) {
     plot->prefix_command();
     plot->set_help_flag();
 
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        const std::string unknown = unknown_command(app, argc, argv);
+        if (unknown.empty()) return app.exit(e);
+        std::cerr << "emt: error: " << unknown << std::endl;
+        return 1;
+    }
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
         if (channels->parsed()) return emt::channels_command(path, patterns);

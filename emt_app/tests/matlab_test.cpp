@@ -12,7 +12,7 @@ const MatlabValue& variable(const MatlabVariables& all, const std::string& name)
 /// The numbers of variable x after the statements, by rows.
 std::vector<double> x_after(const std::string& statements) { return variable(run_matlab(statements, "x.m"), "x").number; }
 
-std::string refusal(const std::string& statements) {
+std::string refused_with(const std::string& statements) {
     try {
         static_cast<void>(run_matlab(statements, "x.m"));
     } catch (const CaseError& e) {
@@ -83,7 +83,7 @@ TEST(Matlab, LoopsAreExecuted) {
 
 TEST(Matlab, WhatIsNotEvaluatedIsRefusedWithItsLine) {
     const auto told = [](const std::string& statements, const std::string& what) {
-        const std::string message = refusal(statements);
+        const std::string message = refused_with(statements);
         EXPECT_NE(message.find(what), std::string::npos) << message;
     };
     told("x = 1;\nx = f(x);", "x.m, line 2: 'f' is neither a value");
@@ -112,8 +112,9 @@ TEST(Matlab, WhatIsNotEvaluatedIsRefusedWithItsLine) {
 TEST(Matlab, HostileTextsEnd) {
     for (const std::string& text : {std::string("while 1, end"), std::string("for k = 1:1e7, x = k; end"), std::string("x = 1:1e9;"), std::string("x = zeros(1e5, 1e5);"),
                                     std::string("x = 1; for k = 1:99, x = [x x]; end"), "x = " + std::string(100000, '('), "x = " + std::string(100000, '-') + "1",
-                                    "x = " + std::string(100000, '['), std::string("x(1e7, 1e7) = 1;"), std::string("x = ones(1, 1e7); for k = 1:1e6, x = x + 1; end")})
-        EXPECT_NE(refusal(text), "none") << text.substr(0, 40);
+                                    "x = " + std::string(100000, '['), std::string("x(1e7, 1e7) = 1;"), std::string("s.x = 1; for k = 1:99, s.a = s; s.b = s; end"),
+                                    std::string("s.x = 1; for k = 1:1e5, s.a = s; end"), std::string("s.x = ones(1, 1e7); for k = 1:1e6, t = s; end"), std::string("x = ones(1, 1e7); for k = 1:1e6, x = x + 1; end")})
+        EXPECT_NE(refused_with(text), "none") << text.substr(0, 40);
 }
 
 }  // namespace

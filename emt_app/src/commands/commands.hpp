@@ -9,6 +9,7 @@ namespace emt {
 struct RunOptions {
     std::string case_path;
     std::uint64_t steps = 1000;
+    double time_s = 0;                   // simulated, in place of steps; 0: steps
     std::uint64_t warm_up = 0;           // steps before timing starts
     std::string exchange = "step";
     std::string transport = "auto";
@@ -18,7 +19,7 @@ struct RunOptions {
     std::string result_path;
     std::string isa = "auto";
     double dt_s = 0;
-    std::vector<std::string> probes;     // node names
+    std::vector<std::string> probes;     // names, or patterns of them
     std::string csv_path;
     std::uint64_t csv_every = 1;
     std::string progress = "auto";
