@@ -84,13 +84,18 @@ matpower-table: ## what becomes of the public MATPOWER cases in FOLDER, with the
 	@[ -n "$(FOLDER)" ] || { echo "matpower-table: FOLDER has to name a folder with the cases" >&2; exit 2; }
 	python3 emt_app/tests/matpower_table.py "$(FOLDER)" --emt "$(or $(EMT),build/emt)"
 
-lint: setup-tests ## ruff, mypy, shellcheck
+lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed lines
+	.venv/bin/python -m tests.plain_english
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	git ls-files -z | xargs -0 awk 'FNR == 1 { if (/^#!.*bash/) printf "%s%c", FILENAME, 0; nextfile }' | xargs -0 shellcheck
 
 fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
 	.venv/bin/kappa fault-campaign run $(FAULT_OPTIONS)
+
+.PHONY: acceptance-simulated
+acceptance-simulated: setup ## judge 1,000 simulated histories of outages at each rate: how often the reliability clause errs; minutes
+	.venv/bin/python -m kappa.tools.outage_simulation
 
 catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
 	.venv/bin/kappa catalogue --write

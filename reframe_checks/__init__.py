@@ -1,4 +1,4 @@
-"""The checks, by what they validate; ``base`` is what they share, ``parsers`` turn text into records.
+"""The checks, one folder for each subject. ``base`` has their common parts, ``parsers`` turn text into records.
 
-They import core and ``spack_envs``, never ``reports``. Only ``kappa.app`` and a site's ``settings.py`` import them.
+Checks import core and ``spack_envs``, never ``reports``. Only ``kappa.app`` and a site's ``settings.py`` import checks.
 """

@@ -1,4 +1,4 @@
-"""From ReFrame's report to a verdict: a pure function of stored results and site files that never reruns anything.
+"""Judge ReFrame's reports: the verdict is a pure function of stored results and site files.
 
-Nothing in here starts ReFrame: ``kappa.app.conduct`` does. ``kappa.app.command`` has the commands.
+This package starts no job. ``kappa.app.conduct`` starts ReFrame, and ``kappa.app.command`` has the commands.
 """

@@ -1,1 +1,1 @@
-"""Spack environments with the benchmarks, and the table of the programs that each promises."""
+"""Spack environments with the benchmarks, and a table of the programs of each."""

@@ -1,4 +1,4 @@
-"""Run by Spack's own Python: what it makes of all configuration, as JSON. These names are the same in 0.23 and 1.x."""
+"""Print Spack's merged configuration as JSON. Spack's own Python runs this. The names are the same in 0.23 and 1.x."""
 
 import json
 

@@ -76,46 +76,46 @@ int main(int argc, char** argv) {
 
     std::string path;
     bool as_json = false;
-    auto* check = app.add_subcommand("check", "validate a case file and show what it holds");
+    auto* check = app.add_subcommand("check", "validate a case file and show its content");
     check->add_option("CASE", path, "case file (JSON)")->required();
     check->add_flag("--json", as_json, "print JSON");
 
     std::vector<std::string> patterns;
-    auto* channels = app.add_subcommand("channels", "print name and unit of all that --probe, --channels and --signal can show of a case");
+    auto* channels = app.add_subcommand("channels", "print names and units of all channels that --probe, --channels and --signal can show");
     channels->add_option("CASE", path, "case file (JSON)")->required();
-    channels->add_option("PATTERN", patterns, "only names that match, with *, ? and [...] as in the shell");
+    channels->add_option("PATTERN", patterns, "print only names that match, with *, ? and [...] as in the shell");
 
     int graph_ranks = 2;
-    auto* graph = app.add_subcommand("graph", "print which ranks exchange how much in a step: RANK RANK LINES BYTES");
+    auto* graph = app.add_subcommand("graph", "print the data that ranks exchange in a step: RANK RANK LINES BYTES");
     graph->add_option("CASE", path, "case file (JSON)")->required();
-    graph->add_option("--ranks", graph_ranks, "to which the tasks are mapped")->check(CLI::Range(1, 100'000))->capture_default_str();
+    graph->add_option("--ranks", graph_ranks, "number of ranks to which the tasks are mapped")->check(CLI::Range(1, 100'000))->capture_default_str();
 
     auto* schema = app.add_subcommand("schema", "print the JSON Schema of case files");
 
     auto* generate = app.add_subcommand("generate", "write a synthetic case");
     generate->require_subcommand(1);
     emt::GenerateOptions generate_options;
-    auto* hq = generate->add_subcommand("hq", "network with the counts of the Hydro-Quebec system of the IPST 2023 paper");
-    hq->add_option("--scale", generate_options.scale, "copies, tied together by lines")->check(CLI::Range(1, 10000))->capture_default_str();
-    hq->add_option("--seed", generate_options.seed, "of all random choices")->capture_default_str();
-    hq->add_flag("--network-only", generate_options.network_only, "constant EMFs behind impedances in place of machines and their controllers");
+    auto* hq = generate->add_subcommand("hq", "network with the element counts of the Hydro-Quebec system in the IPST 2023 paper");
+    hq->add_option("--scale", generate_options.scale, "number of copies, connected by lines")->check(CLI::Range(1, 10000))->capture_default_str();
+    hq->add_option("--seed", generate_options.seed, "seed of all random choices")->capture_default_str();
+    hq->add_flag("--network-only", generate_options.network_only, "use constant EMFs behind impedances instead of machines and their controllers");
     hq->add_option("--fault", generate_options.fault_bus, "bus whose phases are shorted to ground from 1 s to 1.1 s");
     hq->add_option("-o,--output", generate_options.path, "case file to write")->required();
 
-    auto* import_from = app.add_subcommand("import", "make a case of another program's data");
+    auto* import_from = app.add_subcommand("import", "make a case from another program's data");
     import_from->require_subcommand(1);
     emt::ImportOptions import_options;
     auto* matpower = import_from->add_subcommand("matpower", "a solved MATPOWER case, version 2");
     matpower->add_option("CASE", import_options.path, "case file (.m)")->required();
     matpower->add_option("-o,--output", import_options.output, "case file to write")->required();
-    matpower->add_option("--dt", import_options.dt_s, "time step in seconds, at which reactances are those of the case")->check(CLI::PositiveNumber)->capture_default_str();
-    auto* frequency = matpower->add_option("--frequency", import_options.frequency_hz, "Hz, which the format does not state")->check(CLI::PositiveNumber)->capture_default_str();
-    matpower->add_flag("--solve", import_options.solve, "solve the power flow of the case, which need not be solved");
-    matpower->add_option("--reactive-limits", import_options.reactive_limits, "whether machines keep them in --solve")
+    matpower->add_option("--dt", import_options.dt_s, "time step in seconds; reactances are exact for this step")->check(CLI::PositiveNumber)->capture_default_str();
+    auto* frequency = matpower->add_option("--frequency", import_options.frequency_hz, "frequency in Hz; the format does not state it")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_flag("--solve", import_options.solve, "solve the power flow of the case; without it, the case must be solved");
+    matpower->add_option("--reactive-limits", import_options.reactive_limits, "with --solve: keep or ignore the reactive limits of machines")
         ->check(CLI::IsMember({"keep", "ignore"}))->capture_default_str();
-    matpower->add_option("--tolerance", import_options.tolerance_mva, "MVA that may be missing at a bus of a case without --solve; if left out, 1e-4 of its loads, at most 1 MVA")
+    matpower->add_option("--tolerance", import_options.tolerance_mva, "largest mismatch at a bus in MVA without --solve; default: 1e-4 of the loads, at most 1 MVA")
         ->check(CLI::NonNegativeNumber);
-    matpower->add_option("--lines", import_options.lines, "waves: travelling waves where they take at least a step; pi: pi sections")
+    matpower->add_option("--lines", import_options.lines, "waves: travelling waves if they take at least a step, else pi sections; pi: only pi sections")
         ->check(CLI::IsMember({"waves", "pi"}))->capture_default_str();
     matpower->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
         ->check(CLI::IsMember({"machine", "emf"}))->capture_default_str();
@@ -124,56 +124,56 @@ int main(int argc, char** argv) {
     auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
     add_run_options(*run, run_options);
     std::string steps = std::to_string(run_options.steps);
-    auto* count = run->add_option("--steps", steps, "time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end any run as after its last step")
+    auto* count = run->add_option("--steps", steps, "number of time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end any run normally")
         ->check([](const std::string& text) { return text == "unlimited" ? std::string() : WholeNumber()(text); })->capture_default_str();
-    run->add_option("--time", run_options.time_s, "simulated seconds, in place of --steps")->check(CLI::PositiveNumber)->excludes(count);
-    run->add_option("--pace", run_options.pace, "real-time: hold each step to its time of wall time, and count those that are late; skips the replay")
+    run->add_option("--time", run_options.time_s, "simulated time in seconds, instead of --steps")->check(CLI::PositiveNumber)->excludes(count);
+    run->add_option("--pace", run_options.pace, "real-time: start each step at its wall time and count late steps; skips the replay")
         ->check(CLI::IsMember({"none", "real-time"}))->capture_default_str();
-    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and as --snapshot-every says");
-    run->add_option("--snapshot-every", run_options.snapshot_every, "steps, as 10000, or seconds of wall time, as 30s")->needs(snapshot);
-    run->add_option("--restart", run_options.restart_path, "go on from this snapshot of the same case; steps are counted from the beginning of the study");
+    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and at each --snapshot-every");
+    run->add_option("--snapshot-every", run_options.snapshot_every, "interval between snapshots: steps (10000) or seconds of wall time (30s)")->needs(snapshot);
+    run->add_option("--restart", run_options.restart_path, "continue from this snapshot of the same case; steps count from the beginning of the study");
     run->add_option("--map", run_options.map, "auto, or a JSON file with rank_of_task")->capture_default_str();
     run->add_option("--result", run_options.result_path, "write the result as JSON");
     run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
-    auto* csv = run->add_option("--csv", run_options.csv_path, "write what is probed as CSV");
-    auto* probe = run->add_option("--probe", run_options.probes, "what goes to --csv, with *, ? and [...] as in the shell; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
-                    "NAME.u, its voltage (V), where it has two terminals, "
+    auto* csv = run->add_option("--csv", run_options.csv_path, "write the channels of --probe as CSV");
+    auto* probe = run->add_option("--probe", run_options.probes, "channel for --csv, with *, ? and [...] as in the shell; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
+                    "NAME.u, the voltage (V) of an element with two terminals, "
                     "NAME.energy of an arrester (J), NAME.flux of a saturable inductor (Wb), NAME.from.a.i and NAME.to.a.i of a line, "
                     "NAME.a.i1, .i2, .im and .flux of a transformer, NAME.ab.i of a fault between phases")->needs(csv);
     csv->needs(probe);
     run->add_option("--every", run_options.csv_every, "steps between rows of --csv")->check(CLI::PositiveNumber)->capture_default_str();
-    auto* waveforms = run->add_option("--waveforms", run_options.waveforms_path, "write channels as COMTRADE (FILE.cff) or HDF5 (FILE.h5); the ranks write in parallel");
-    run->add_option("--channels", run_options.channels, "names of what goes to --waveforms, with *, ? and [...] as in the shell; repeat for more. "
-                    "Without it all that the case has: emt channels")->needs(waveforms);
+    auto* waveforms = run->add_option("--waveforms", run_options.waveforms_path, "write channels as COMTRADE (FILE.cff) or HDF5 (FILE.h5); all ranks write in parallel");
+    run->add_option("--channels", run_options.channels, "channels for --waveforms, with *, ? and [...] as in the shell; repeat for more. "
+                    "Default: all channels of the case (see emt channels)")->needs(waveforms);
     run->add_option("--decimate", run_options.decimate, "steps between records of --waveforms")->check(CLI::PositiveNumber)->capture_default_str()->needs(waveforms);
-    run->add_option("--waveform-files", run_options.waveform_files, "shared: one file of all ranks; rank: one of each, FILE.rank0000 and so on")
+    run->add_option("--waveform-files", run_options.waveform_files, "shared: one file for all ranks; rank: one file for each rank, FILE.rank0000 and so on")
         ->check(CLI::IsMember({"shared", "rank"}))->capture_default_str()->needs(waveforms);
-    run->add_option("--waveform-io", run_options.waveform_io, "how ranks write a shared file: together, or each by itself")
+    run->add_option("--waveform-io", run_options.waveform_io, "how ranks write a shared file: together (collective) or separately (independent)")
         ->check(CLI::IsMember({"collective", "independent"}))->capture_default_str()->needs(waveforms);
-    run->add_option("--waveform-buffer", run_options.waveform_buffer_mib, "MiB of records of all ranks together that wait in memory between two writings")
+    run->add_option("--waveform-buffer", run_options.waveform_buffer_mib, "size of the buffers of all ranks together between two writes, in MiB")
         ->check(CLI::Range(1, 1 << 24))->capture_default_str()->needs(waveforms);
-    run->add_option("--verify-waveforms", run_options.verify_waveforms, "read the files back at the end and compare; each rank reads what it wrote itself (own) or what another, "
-                    "if possible of another node, wrote (other)")
+    run->add_option("--verify-waveforms", run_options.verify_waveforms, "read the files back at the end and compare; each rank reads its own data (own) or data of another rank, "
+                    "if possible on another node (other)")
         ->check(CLI::IsMember({"none", "own", "other"}))->capture_default_str()->needs(waveforms);
     run->add_option("--progress", run_options.progress, "auto: on a terminal; always: also as lines, for instance under mpirun")
         ->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-    run->add_option("--message", run_options.message, "what a message holds: all lines between two ranks (pair), or each line its own (line)")
+    run->add_option("--message", run_options.message, "content of a message: all lines between two ranks (pair), or one line (line)")
         ->check(CLI::IsMember({"pair", "line"}))->capture_default_str();
-    auto* inject = run->add_option("--inject-phi-us", run_options.inject_phi_us, "on a machine simulated with SimGrid's SMPI: microseconds that a step's work of all tasks takes, "
-                    "as it was measured elsewhere")->check(CLI::PositiveNumber);
+    auto* inject = run->add_option("--inject-phi-us", run_options.inject_phi_us, "on a machine simulated with SimGrid's SMPI: work of all tasks in a step, in microseconds, "
+                    "measured elsewhere")->check(CLI::PositiveNumber);
     bool no_replay = false;
     auto* skip = run->add_flag("--no-replay", no_replay, "skip the replay that measures phi")->excludes(inject);
-    run->add_flag("--profile", run_options.profile, "show how phi divides among kinds of element and parts of the solution")->excludes(skip)->excludes(inject);
+    run->add_flag("--profile", run_options.profile, "show the shares of element kinds and solution parts in phi")->excludes(skip)->excludes(inject);
 
-    run->add_option("--live", run_options.live_path, "Unix socket at which `emt watch` and others look at signals while the run goes on");
+    run->add_option("--live", run_options.live_path, "Unix socket where `emt watch` and other programs read signals during the run");
 
     emt::WatchOptions watch_options;
-    auto* watch = app.add_subcommand("watch", "show signals of a run with --live as CSV while it goes on");
-    watch->add_option("SOCKET", watch_options.socket_path, "of the run")->required();
-    watch->add_option("--signal", watch_options.signals, "names as --probe has them, or patterns as the shell's; repeat for more")->required();
+    auto* watch = app.add_subcommand("watch", "show signals of a running `emt run --live` as CSV");
+    watch->add_option("SOCKET", watch_options.socket_path, "socket of the run")->required();
+    watch->add_option("--signal", watch_options.signals, "names as in --probe, or shell patterns; repeat for more")->required();
     watch->add_option("--decimate", watch_options.decimate, "steps between rows")->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))->capture_default_str();
-    watch->add_option("--rows", watch_options.rows, "end after so many; 0: with the run")->capture_default_str();
-    watch->add_option("--csv", watch_options.csv_path, "file to write, in place of standard output");
+    watch->add_option("--rows", watch_options.rows, "end after this number of rows; 0: at the end of the run")->capture_default_str();
+    watch->add_option("--csv", watch_options.csv_path, "file to write, instead of standard output");
 
     emt::ScaleOptions scale_options;
     auto* scaling = app.add_subcommand("scale", "run a case with 1, 2, ... ranks; speed-up, efficiency, Karp-Flatt and kappa' as JSON and SVG");
@@ -185,22 +185,22 @@ int main(int argc, char** argv) {
     scaling->add_option("--plot", scale_options.plot_path, "SVG to write")->capture_default_str();
 
     emt::AlikeOptions alike_options;
-    auto* alike = app.add_subcommand("alike", "every rank runs the whole case by itself, again and again; which bits came out on which core, as JSON");
+    auto* alike = app.add_subcommand("alike", "run the whole case repeatedly on every rank alone; write the bits of each core as JSON");
     alike->add_option("CASE", alike_options.case_path, "case file (JSON)")->required();
     alike->add_option("--steps", alike_options.steps, "time steps of a round")->check(CLI::PositiveNumber)->capture_default_str();
-    alike->add_option("--seconds", alike_options.seconds, "a round that has begun is completed")->check(CLI::NonNegativeNumber)->capture_default_str();
+    alike->add_option("--seconds", alike_options.seconds, "time of the rounds; a round that has begun is completed")->check(CLI::NonNegativeNumber)->capture_default_str();
     alike->add_option("--variant", alike_options.variant, "number of the case, for the result")->capture_default_str();
     alike->add_option("--isa", alike_options.isa, "kernels to use")->check(CLI::IsMember({"auto", "avx512", "avx2", "portable"}))->capture_default_str();
     alike->add_option("--result", alike_options.result_path, "JSON to write")->capture_default_str();
 
     emt::CachesOptions caches_options;
-    auto* caches = app.add_subcommand("caches", "every rank runs each case by itself: what a step takes over the memory that it touches, as JSON");
+    auto* caches = app.add_subcommand("caches", "run each case on every rank alone; write the time of a step over the memory that it touches as JSON");
     caches->add_option("CASES", caches_options.case_paths, "case files (JSON), from small to large")->required();
     caches->add_option("--steps", caches_options.steps, "time steps of each case")->check(CLI::PositiveNumber)->capture_default_str();
     caches->add_option("--at-once", caches_options.at_once, "ranks that measure at the same time; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     caches->add_option("--result", caches_options.result_path, "JSON to write")->capture_default_str();
 
-    auto* plot = app.add_subcommand("plot", "draw waveforms to PNG or HTML, by the program emt-plot: emt plot --help");
+    auto* plot = app.add_subcommand("plot", "draw waveforms to PNG or HTML with the program emt-plot; see emt plot --help");
     plot->prefix_command();
     plot->set_help_flag();
 

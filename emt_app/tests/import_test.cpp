@@ -151,7 +151,7 @@ TEST(Matpower, SaysWhatIsWrongAndInWhichLine) {
     told("\t4\t6\t0.017", "\t4\t16\t0.017", "nine.m, line 30: [matpower] there is no bus 16");
     told("0.01\t0.085", "0\t0", "nine.m, line 29: [matpower] a branch without impedance");
     told("\t1\t0\t1\t-360", "\t1\t80\t1\t-360", "nine.m, line 26: [matpower] a phase shifter of more than 55 degrees");
-    told("\t5\t1\t125", "\t4\t1\t125", "nine.m, line 11: [matpower] bus 4 is there twice");
+    told("\t5\t1\t125", "\t4\t1\t125", "nine.m, line 11: [matpower] bus 4 occurs twice");
     told("\t5\t1\t125", "\t5\t1\tNaN", "nine.m, line 11: [matpower] column 3 is not finite");
     told("\t5\t1\t125\t50\t0\t0\t1\t0.9956308362724556", "\t5", "nine.m, line 11: a row of 6 columns in a table of 13");
     told("mpc.gencost = [ 2 1500 0 3 0.11 5 150 ]", "mpc.gencost = [ 2", "[ is never closed");

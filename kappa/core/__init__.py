@@ -1,5 +1,5 @@
-"""What all parts share, and what imports nothing of theirs.
+"""The code that all packages share; it imports none of them.
 
-``ground`` what any program needs; ``vocabulary`` the names that sites and checks use; ``fabrics`` simulated machines;
-``record`` what a check leaves behind; ``sites`` what a site says. Every package may import it.
+``ground``: base functions; ``vocabulary``: names of sites and checks; ``fabrics``: simulated machines;
+``record``: data that checks write; ``sites``: descriptions of sites. Every package may import it.
 """

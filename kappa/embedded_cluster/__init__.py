@@ -1,5 +1,5 @@
-"""A real Slurm cluster on one Linux machine, in namespaces of its own.
+"""Run a real Slurm cluster on one Linux machine, in separate namespaces.
 
-Everything it writes lies in one state directory; everything it runs ends with one process. It needs only the standard
-library and imports only core; ``site_configs/embedded/cluster`` starts it.
+All its files are in one state folder. All its processes end with one process. It needs only the standard library, and
+imports only core. ``site_configs/embedded/cluster`` starts it.
 """

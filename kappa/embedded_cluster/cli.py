@@ -1,4 +1,4 @@
-"""The command line: `cluster up | down | status | exec | logs`."""
+"""Parse and run `cluster up | down | status | exec | logs`."""
 
 import argparse
 import os
@@ -21,25 +21,27 @@ MANAGER = SUITE / "site_configs/embedded/cluster"
 STATE_VARIABLE = "KAPPA_CLUSTER_STATE"
 
 _DESCRIPTION = """\
-A real Slurm cluster on this one machine: slurmctld, slurmdbd with MariaDB, and a slurmd on each of
-several virtual nodes, every node with its own network, host name, processes, /dev/shm and /scratch.
-Needs root, or user namespaces (newuidmap and a range in /etc/subuid).
+Run a real Slurm cluster on this machine: slurmctld, slurmdbd with MariaDB, and slurmd on each of several
+virtual nodes. Every node has its own network, host name, processes, /dev/shm and /scratch.
+You need root, or user namespaces (newuidmap and a range in /etc/subuid).
+
+Exit status: 0 done, 2 error; of status: 0 healthy, 1 degraded, 3 not up; of exec: the exit status of the command.
 """
 _EXAMPLES = """\
 examples:
-  cluster up                                 start it (or restart what has died)
-  eval "$(cluster up --print-env)"           the same, and put its sbatch, srun, sacct … on PATH
-  sbatch -p cpu -N2 job.sh                   submit from the host as on any cluster
-  cluster exec node1                         a shell on a node
-  cluster exec node2 pkill -9 slurmd         break something; `cluster up` mends it
+  cluster up                                 start the cluster, or restart its dead parts
+  eval "$(cluster up --print-env)"           also put its sbatch, srun, sacct … on PATH
+  sbatch -p cpu -N2 job.sh                   submit a job from this machine
+  cluster exec node1                         open a shell on a node
+  cluster exec node2 pkill -9 slurmd         break something; `cluster up` repairs it
   cluster logs slurmctld -f                  follow a daemon's log
-  cluster up --nodes 512 --light             hundreds of nodes, on which all but benchmarks is real
-  cluster down --purge                       end it and remove all its files
+  cluster up --nodes 512 --light             start hundreds of nodes, for everything except benchmarks
+  cluster down --purge                       stop the cluster and remove all its files
 """
 _PARTITIONS = """\
 partitions: cpu (first half of the nodes, default), gpu (second half; --gres=gpu:1), scratch (all nodes).
-Jobs that ask for --licenses=machine:1 run one at a time.
-Inside, /shared is one folder of all nodes, /scratch is each node's own; all other paths are the host's.
+Jobs with --licenses=machine:1 run one at a time.
+In the cluster, all nodes share /shared, and each node has its own /scratch. All other paths are the host's.
 """
 
 
@@ -57,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         type=Path,
         default=argparse.SUPPRESS,
-        help=f"folder of all that the cluster writes (default: ${STATE_VARIABLE}, or .kappa/cluster)",
+        help=f"the folder for all files of the cluster (default: ${STATE_VARIABLE}, or .kappa/cluster)",
     )
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
@@ -69,38 +71,42 @@ def _parser() -> argparse.ArgumentParser:
         "up",
         parents=[common],
         formatter_class=formatter,
-        help="start the cluster, or restart what has died",
-        description="Start the cluster and wait until all nodes are in service. On a running cluster, restart what "
-        "has died.",
+        help="start the cluster, or restart its dead parts",
+        description="Start the cluster, and wait until all nodes are in service. If it is up already, restart its dead "
+        "parts.",
         epilog=_PARTITIONS,
     )
     up.add_argument("--nodes", type=int, metavar="N", help="number of nodes, even (default: 4)")
     up.add_argument(
         "--light",
         action="store_true",
-        help="hundreds of nodes, to try all but benchmarks: they share one network, their processes and the storage "
-        "but /dev/shm and /scratch, which is memory",
+        help="start light nodes, for hundreds of nodes without benchmarks: they share network, processes and storage; "
+        "only /dev/shm and /scratch are a node's own, in memory",
     )
-    up.add_argument("--cpus-per-node", type=int, metavar="N", help="cores each node claims (default: the host's)")
-    up.add_argument("--scratch-size", type=_size, metavar="SIZE", help="room on each node's /scratch (default: 1G)")
+    up.add_argument("--cpus-per-node", type=int, metavar="N", help="cores of each node (default: the host's)")
+    up.add_argument("--scratch-size", type=_size, metavar="SIZE", help="size of each node's /scratch (default: 1G)")
     up.add_argument(
         "--scratch-fs",
         choices=SCRATCH_FILE_SYSTEMS,
         help="ext4: on a loop device with direct I/O (needs root); tmpfs: memory; auto: ext4 if possible (default)",
     )
-    up.add_argument("--adapters", type=int, metavar="N", help="of each node, eth0, eth1, …; MPI uses eth0 (default: 2)")
-    up.add_argument("--no-accounting", action="store_true", help="without slurmdbd and MariaDB; sacct has no answers")
+    up.add_argument(
+        "--adapters", type=int, metavar="N", help="adapters of each node, eth0, eth1, …; MPI uses eth0 (default: 2)"
+    )
+    up.add_argument("--no-accounting", action="store_true", help="start no slurmdbd and MariaDB; sacct will not work")
     up.add_argument("--timeout", type=float, default=300, metavar="S", help="give up after S seconds (default: 300)")
-    up.add_argument("--print-env", action="store_true", help="print the shell command that puts the commands on PATH")
+    up.add_argument("--print-env", action="store_true", help="print the shell command that sets PATH")
 
     down = commands.add_parser(
         "down",
         parents=[common],
-        help="end the cluster",
-        description="Cancel all jobs and end the cluster; its database and logs stay for the next start.",
+        help="stop the cluster",
+        description="Cancel all jobs, and stop the cluster. Its database and logs stay for the next start.",
     )
-    down.add_argument("--purge", action="store_true", help="remove the state folder as well")
-    down.add_argument("--timeout", type=float, default=300, metavar="S", help="wait S seconds for another up or down")
+    down.add_argument("--purge", action="store_true", help="also remove the state folder")
+    down.add_argument(
+        "--timeout", type=float, default=300, metavar="S", help="wait S seconds for another up or down (default: 300)"
+    )
 
     status = commands.add_parser(
         "status",
@@ -108,29 +114,29 @@ def _parser() -> argparse.ArgumentParser:
         help="show daemons, nodes, memory and paths",
         description="Show the state of the cluster. Exit status: 0 healthy, 1 degraded, 3 not up.",
     )
-    status.add_argument("--json", action="store_true", help="as JSON")
+    status.add_argument("--json", action="store_true", help="print JSON")
 
     execute = commands.add_parser(
         "exec",
         parents=[common],
         formatter_class=formatter,
-        help="run a command in a place of the cluster",
-        description="Run a command in the login namespace or on a node, in the present folder and environment;\n"
-        "its exit status is returned. Without a command: an interactive shell.",
+        help="run a command on a node",
+        description="Run a command on a node or the login node, in the current folder and environment, and return its\n"
+        "exit status. Without a command, open a shell.",
         epilog="example: cluster exec node2 sh -c 'df -h /scratch | tail -1'",
     )
     execute.add_argument("node", metavar="NODE", help="login, node1, node2 …")
-    execute.add_argument("arguments", metavar="CMD", nargs=argparse.REMAINDER, help="program and arguments, no shell")
+    execute.add_argument("arguments", metavar="CMD", nargs=argparse.REMAINDER, help="a program and its arguments")
 
     logs = commands.add_parser(
         "logs",
         parents=[common],
-        help="show the ends of log files",
-        description="Show the ends of the logs of all daemons, of those of one place, or of one daemon.",
+        help="show the last lines of log files",
+        description="Show the last lines of the logs of all daemons, of one node, or of one daemon.",
     )
     logs.add_argument("name", metavar="NODE|DAEMON", nargs="?", help="for example node1, slurmctld or slurmd-node1")
-    logs.add_argument("-n", "--lines", type=int, default=20, metavar="N", help="lines of each (default: 20)")
-    logs.add_argument("-f", "--follow", action="store_true", help="go on as the logs grow")
+    logs.add_argument("-n", "--lines", type=int, default=20, metavar="N", help="number of lines per log (default: 20)")
+    logs.add_argument("-f", "--follow", action="store_true", help="show new lines as the logs grow")
     return parser
 
 
@@ -173,11 +179,11 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
 def _down(layout: StateLayout, arguments: argparse.Namespace) -> int:
     progress = ConsoleProgress()
     if not layout.state.exists() and find_outer(layout) is None:
-        progress.say(f"nothing to end in {layout.state}")
+        progress.say(f"no cluster to stop in {layout.state}")
         return 0
     with state_lock(layout, Deadline(arguments.timeout), progress):
         if not stop_cluster(layout, progress):
-            progress.say("was not up")
+            progress.say("the cluster was not up")
         if arguments.purge:
             remove_state(layout)
             progress.say(f"removed {layout.state}")
@@ -197,20 +203,20 @@ def _status(layout: StateLayout, arguments: argparse.Namespace) -> int:
 def _exec(layout: StateLayout, arguments: argparse.Namespace) -> NoReturn:
     instance = _running(layout)
     if arguments.node not in instance.places:
-        raise ClusterError(f"there is no {arguments.node}; the places are {', '.join(instance.places)}")
+        raise ClusterError(f"there is no node {arguments.node}; expected one of {', '.join(instance.places)}")
     init = instance.init_of(arguments.node)
     if init is None:
-        raise ClusterError(f"{arguments.node} is not running: `cluster up` starts it again")
+        raise ClusterError(f"{arguments.node} is not running: restart it with `cluster up`")
     given = arguments.arguments[1:] if arguments.arguments[:1] == ["--"] else arguments.arguments
     shell = [os.environ.get("SHELL", "/bin/bash")]
-    # When this process is ended, so is the command.
+    # The command ends with this process.
     command = instance.enter_command(init, ["setpriv", "--pdeathsig", "TERM", "--", *(given or shell)], Path.cwd())
     environment = {name: value for name, value in os.environ.items() if name not in HOST_VARIABLES}
     os.execvpe(command[0], command, environment)
 
 
 def _place_of(log: Path) -> str:
-    """The place whose name ends the log's name; the other daemons are those of the login namespace."""
+    """Return the node at the end of the log's name. All other logs belong to the login node."""
     ending = log.stem.rpartition("-")[2]
     return ending if ending.startswith("node") else LOGIN
 
@@ -218,12 +224,12 @@ def _place_of(log: Path) -> str:
 def _logs(layout: StateLayout, arguments: argparse.Namespace) -> int:
     logs = sorted(layout.log.glob("*.log"))
     if not logs:
-        raise ClusterError(f"there are no logs in {layout.log}: no cluster was started there")
+        raise ClusterError(f"there are no logs in {layout.log}: start a cluster with `cluster up`")
     names = [log.stem for log in logs]
     if arguments.name is not None:
         logs = [log for log in logs if arguments.name in (log.stem, _place_of(log))]
         if not logs:
-            raise ClusterError(f"there is no log of {arguments.name}; there are {', '.join(names)}")
+            raise ClusterError(f"there is no log of {arguments.name}; expected one of {', '.join(names)}")
     follow = ["-F"] if arguments.follow else []
     sys.stdout.flush()
     os.execvp("tail", ["tail", "-v", "-n", str(arguments.lines), *follow, "--", *map(str, logs)])
@@ -233,7 +239,7 @@ _COMMANDS = {"up": _up, "down": _down, "status": _status, "exec": _exec, "logs":
 
 
 def main() -> int:
-    """Run one command; returns its exit status."""
+    """Run one command, and return its exit status."""
     arguments = _parser().parse_args()
     try:
         return _COMMANDS[arguments.command](_layout(arguments), arguments)

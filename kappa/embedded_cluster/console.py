@@ -1,4 +1,4 @@
-"""What the user reads: errors, progress on standard error, deadlines and the ends of log files."""
+"""Errors, progress lines on standard error, deadlines, and the last lines of log files."""
 
 import sys
 import time
@@ -10,11 +10,11 @@ _LOG_LINES_SHOWN = 12
 
 
 class ClusterError(Exception):
-    """Says in plain words what failed, where, and how to mend it."""
+    """An error whose message says what failed, where, and what to do."""
 
 
 class ConsoleProgress:
-    """Lines such as ``cluster: [  1.3 s] slurmctld (0.4 s)``: time since the start, then of the step."""
+    """Print lines such as ``cluster: [  1.3 s] slurmctld (0.4 s)``: time since the start, then of the step."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -28,7 +28,7 @@ class ConsoleProgress:
 
 
 class Deadline:
-    """A moment after which waiting is given up."""
+    """The time at which waiting ends."""
 
     def __init__(self, timeout_s: float) -> None:
         self._end = time.monotonic() + timeout_s
@@ -38,7 +38,7 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def poll(self, ready: Callable[[], bool], interval_s: float = 0.03) -> bool:
-        """Wait until `ready()`; False when the time is up."""
+        """Wait until `ready()` is true. Return False if the time is up."""
         while not ready():
             if self.remaining_s() == 0:
                 return False
@@ -47,14 +47,14 @@ class Deadline:
 
 
 def log_tail(path: Path) -> str:
-    """The last lines of a log, indented, with its path; says so when there is none."""
+    """Return the last lines of a log, indented, with its path, or a note that it is empty."""
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
             lines = deque((line.rstrip("\n") for line in stream), maxlen=_LOG_LINES_SHOWN)
     except FileNotFoundError:
         lines = deque()
     if not lines:
-        return f"  (nothing in {path})"
+        return f"  (the log {path} is empty)"
     return "\n".join([f"  last lines of {path}:", *(f"  | {line}" for line in lines)])
 
 

@@ -1,6 +1,6 @@
-"""The daemons of a cluster: what they are, whether they run, how they are started; and their database.
+"""Start, find and stop the daemons of a cluster, and make their database.
 
-The accounting database is a MariaDB of its own, small, reached by a Unix socket only.
+The accounting database is a separate, small MariaDB, which only a Unix socket reaches.
 """
 
 import dataclasses
@@ -20,12 +20,12 @@ from kappa.embedded_cluster.processes import MemberProcess, ProcessId, members
 from kappa.embedded_cluster.render import slurmd_port
 from kappa.embedded_cluster.wrappers import find_program
 
-# Of MariaDB 10, and of 11 from Debian 13 on.
+# Files of MariaDB 10, and of MariaDB 11 since Debian 13.
 _SYSTEM_TABLES = tuple(
     tuple(Path("/usr/share", f"{folder}_system_tables{part}.sql") for part in ("", "_data"))
     for folder in ("mysql/mysql", "mariadb/mysql", "mariadb/mariadb")
 )
-# Format of the files: equal for the first and all later starts.
+# The format of the files, which must be equal for all starts.
 _FILE_OPTIONS = [
     "--innodb-data-file-path=ibdata1:4M:autoextend",
     "--innodb-autoextend-increment=4",
@@ -43,12 +43,12 @@ _FILE_OPTIONS = [
 ]
 MUNGE_SOCKET = "/run/munge/munge.socket.2"
 MARIADB_SOCKET = "/run/mysqld/mysqld.sock"
-# A daemon that goes into the background does so by forking, and one look at /proc may fall between parent and child.
+# A daemon forks into the background. A single look at /proc may miss both parent and child.
 _GONE_AFTER_S = 1.0
 
 
 def mariadbd_command() -> list[str]:
-    """Options of mariadbd(8) inside the cluster."""
+    """Return the options of mariadbd(8) in the cluster."""
     return [
         "--no-defaults",
         "--user=root",
@@ -58,7 +58,7 @@ def mariadbd_command() -> list[str]:
         "--socket=/run/mysqld/mysqld.sock",
         "--pid-file=/run/mysqld/mysqld.pid",
         *_FILE_OPTIONS,
-        # A killed process loses nothing, a killed machine at most the last second.
+        # A killed process loses nothing; a machine that crashes loses at most the last second.
         "--innodb-flush-log-at-trx-commit=2",
         "--innodb-lock-wait-timeout=900",
         "--skip-name-resolve",
@@ -68,17 +68,17 @@ def mariadbd_command() -> list[str]:
 
 
 def create_database(layout: StateLayout) -> bool:
-    """Make the database's system tables where there are none; True when that was needed.
+    """Make the database's system tables if there are none. Return whether that was needed.
 
-    The files take their final name only when complete.
-    Source of the statements: mariadb-install-db(1), which does the same in many seconds.
+    The folder gets its final name only when complete. Source of the statements: mariadb-install-db(1), which does the
+    same in many seconds.
     """
     if layout.database.exists():
         return False
     sql = next((files for files in _SYSTEM_TABLES if files[0].exists()), None)
     mariadbd = find_program("mariadbd")
     if sql is None or mariadbd is None:
-        raise ClusterError("MariaDB's server files are missing: install the Debian package mariadb-server-core")
+        raise ClusterError("the files of MariaDB's server are missing: install the Debian package mariadb-server-core")
     statements = "create database mysql;\nuse mysql;\nset @auth_root_socket='root';\nset @skip_auth_anonymous=1;\n"
     statements += "".join(file.read_text() for file in sql)
     unfinished = layout.database.with_suffix(".new")
@@ -87,7 +87,7 @@ def create_database(layout: StateLayout) -> bool:
     as_root = ["--user=root"] if os.geteuid() == 0 else []
     folders = [f"--datadir={unfinished}", f"--tmpdir={layout.database_scratch}"]
     command = [mariadbd, "--no-defaults", "--bootstrap", *as_root, *folders, *_FILE_OPTIONS]
-    # A start that a crash cuts short begins anew, so no write waits for the disk.
+    # After a crash, the start begins again, so no write needs to wait for the disk.
     command += ["--loose-innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"]
     result = subprocess.run(command, input=statements, capture_output=True, text=True, check=False)
     if result.returncode != 0:
@@ -97,7 +97,7 @@ def create_database(layout: StateLayout) -> bool:
 
 
 def set_aside(layout: StateLayout) -> Path:
-    """Move a database that cannot be used out of the way; gives its new path."""
+    """Rename a database that cannot be used, and return its new path."""
     aside = layout.state / time.strftime("database.damaged-%Y%m%d-%H%M%S")
     layout.database.rename(aside)
     return aside
@@ -105,24 +105,24 @@ def set_aside(layout: StateLayout) -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class Daemon:
-    """One daemon in one place; it is ready when its TCP port or Unix socket takes connections."""
+    """A daemon in one place. It is ready when its TCP port or Unix socket accepts connections."""
 
     program: str
     place: str
     arguments: tuple[str, ...]
     port: int | None = None
     socket: str | None = None
-    detaches: bool = True  # goes into the background by itself
+    detaches: bool = True  # goes into the background
 
     @property
     def name(self) -> str:
-        """slurmctld, or slurmd-node1 where every place has one of the kind."""
+        """Return the name, with the place if there are several: slurmctld, slurmd-node1."""
         return f"{self.program}-{self.place}" if self.program in ("munged", "slurmd") else self.program
 
 
 def _munged(place: str) -> Daemon:
     options = (
-        # The log lies below folders of the user, whose modes munged would object to.
+        # munged would refuse the modes of the user's folders above the log.
         "--force",
         "--key-file=/run/munge/munge.key",
         "--seed-file=/run/munge/munged.seed",
@@ -132,19 +132,19 @@ def _munged(place: str) -> Daemon:
 
 
 def login_daemons(instance: Instance) -> list[Daemon]:
-    """Daemons of the login namespace in the order in which they need one another."""
+    """Return the daemons of the login namespace, in the order of their start."""
     daemons = [_munged(LOGIN)]
     if instance.options.accounting:
         daemons += [
             Daemon("mariadbd", LOGIN, tuple(mariadbd_command()), socket=MARIADB_SOCKET, detaches=False),
             Daemon("slurmdbd", LOGIN, (), port=6819),
         ]
-    # -i: saved state that a crash damaged is passed over.
+    # -i: ignore saved state that a crash has damaged.
     return [*daemons, Daemon("slurmctld", LOGIN, ("-i",), port=6817)]
 
 
 def node_daemons(instance: Instance, node: str) -> list[Daemon]:
-    # -b: a job that this node was running when it was lost does not run any more.
+    # -b: jobs that ran when this node was lost do not run any more.
     slurmd = Daemon("slurmd", node, ("-b",), port=slurmd_port(node, instance.options))
     return [slurmd] if instance.options.light else [_munged(node), slurmd]
 
@@ -154,7 +154,7 @@ def all_daemons(instance: Instance) -> list[Daemon]:
 
 
 def process_of(daemon: Daemon, processes: list[MemberProcess]) -> ProcessId | None:
-    """The daemon's oldest process among the cluster's; None when it does not run."""
+    """Return the daemon's oldest process in the cluster; None if it does not run."""
     found = [p.process for p in processes if p.place == daemon.place and p.name == daemon.program]
     return min(found, key=lambda process: process.start_ticks, default=None)
 
@@ -165,7 +165,7 @@ def find_process(instance: Instance, daemon: Daemon) -> ProcessId | None:
 
 
 def _listens(init: ProcessId, port: int) -> bool:
-    """Whether a TCP socket listens on `port` in the network namespace of `init` (proc_pid_net(5), state 0A)."""
+    """Return whether a TCP socket listens on `port` in the network of `init` (proc_pid_net(5), state 0A)."""
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{init.pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
@@ -193,27 +193,27 @@ def is_ready(daemon: Daemon, init: ProcessId) -> bool:
 
 
 def controller_answers(instance: Instance) -> bool:
-    """Whether slurmctld takes connections; without it Slurm's commands try for MessageTimeout."""
+    """Return whether slurmctld accepts connections. Without it, Slurm's commands wait for MessageTimeout."""
     login = instance.init_of(LOGIN)
     return login is not None and is_ready(login_daemons(instance)[-1], login)
 
 
 def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None:
-    """Start a daemon and wait until it is ready.
+    """Start a daemon, and wait until it is ready.
 
-    Raises ClusterError with the end of its log when it fails.
+    :raises ClusterError: it failed. The message has the last lines of its log.
     """
     init = instance.init_of(daemon.place)
     if init is None:
-        raise ClusterError(f"{daemon.place} ended while {daemon.name} was to be started there")
+        raise ClusterError(f"{daemon.place} ended before {daemon.name} was started in it")
     log = instance.layout.log_of(daemon.name)
     program = find_program(daemon.program)
     if program is None:
-        raise ClusterError(f"{daemon.program} is not installed")
+        raise ClusterError(f"{daemon.program} is not installed: install its package")
     detach = [] if daemon.detaches else ["setsid", "--fork"]
     command = instance.enter_command(init, [*detach, program, *daemon.arguments])
     with tempfile.TemporaryFile("w+") as output:
-        # Not a pipe: the daemon may keep it open.
+        # A file, not a pipe: the daemon may keep a pipe open.
         starter = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -234,7 +234,7 @@ def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None
 
     def settled() -> bool:
         nonlocal last_seen
-        # setsid is what becomes the daemon in a moment.
+        # setsid soon becomes the daemon.
         if any(p.name in (daemon.program, "setsid") for p in members({daemon.place: init})):
             last_seen = time.monotonic()
         elif time.monotonic() - last_seen > _GONE_AFTER_S:
@@ -242,11 +242,11 @@ def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None
         return is_ready(daemon, init)
 
     if not deadline.poll(settled):
-        raise failure(f"{daemon.name} was not ready within the time allowed, {deadline.timeout_s:.0f} s", log)
+        raise failure(f"{daemon.name} was not ready within {deadline.timeout_s:.0f} s", log)
 
 
 def stop_daemon(instance: Instance, daemon: Daemon, timeout_s: float) -> None:
-    """End a daemon in order, or by force when it takes longer than `timeout_s`."""
+    """Stop a daemon with SIGTERM, or with SIGKILL after `timeout_s`."""
     process = find_process(instance, daemon)
     if process:
         process.send(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The record of a running cluster, commands inside it, and the lock: one `up` or `down` at a time."""
+"""The record of a running cluster, commands in it, and a lock for one `up` or `down` at a time."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,7 @@ DAEMON_ENVIRONMENT = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": "/root"}
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """A cluster that was started, with what it was started with."""
+    """A started cluster, with its options."""
 
     layout: StateLayout
     options: ClusterOptions
@@ -41,9 +41,9 @@ class Instance:
 
     @classmethod
     def load(cls, layout: StateLayout) -> "Instance | None":
-        """The recorded cluster, up or not; None without a record.
+        """Read the record of a cluster, up or not. Return None without a record.
 
-        Raises ClusterError for a record that cannot be read.
+        :raises ClusterError: the record cannot be read.
         """
         try:
             record = json.loads(layout.instance.read_text())
@@ -52,42 +52,42 @@ class Instance:
         except FileNotFoundError:
             return None
         except PermissionError as error:
-            raise ClusterError(f"{layout.state} belongs to another user, who alone can use this cluster") from error
+            raise ClusterError(f"{layout.state} belongs to another user: choose another folder with --state") from error
         except (ValueError, KeyError, TypeError) as error:
             raise ClusterError(
-                f"{layout.instance} is damaged ({error}): end the cluster with `cluster down`, then start it again"
+                f"{layout.instance} is damaged ({error}): stop the cluster with `cluster down`, then start it again"
             ) from error
 
     @property
     def places(self) -> tuple[str, ...]:
-        """login and the nodes."""
+        """Return login and the names of the nodes."""
         return (LOGIN, *self.options.node_names)
 
     def init_of(self, place: str) -> ProcessId | None:
-        """First process of a place's namespaces; None when it is not running."""
+        """Return the first process of a place's namespaces; None if it is not running."""
         init = ProcessId.read(self.layout.init_pid(place))
         return init if init and init.alive() else None
 
     def inits(self) -> dict[str, ProcessId]:
-        """First processes of all the places that are running."""
+        """Return the first process of each running place."""
         found = {place: self.init_of(place) for place in self.places}
         return {place: init for place, init in found.items() if init}
 
     def enter_command(self, init: ProcessId, arguments: Sequence[str], folder: Path | None = None) -> list[str]:
-        """The command line that runs `arguments` in the namespaces of `init`."""
+        """Return the command line that runs `arguments` in the namespaces of `init`."""
         place = [f"--wdns={folder or '/'}", "--"]
         return ["nsenter", "--target", str(init.pid), *namespace_flags(self.rootless), *place, *arguments]
 
     def run_in(
         self, place: str, arguments: Sequence[str], timeout_s: float = 30, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run a short command in a place; its exit status is the caller's to judge.
+        """Run a short command in a place. The caller must check its exit status.
 
-        Raises ClusterError when the place is not running or the command takes longer than `timeout_s`.
+        :raises ClusterError: the place is not running, or the command takes longer than `timeout_s`.
         """
         init = self.init_of(place)
         if init is None:
-            raise ClusterError(f"{place} is not running: `cluster up` starts it again")
+            raise ClusterError(f"{place} is not running: restart it with `cluster up`")
         try:
             return subprocess.run(
                 self.enter_command(init, arguments),
@@ -99,18 +99,18 @@ class Instance:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise ClusterError(f"{arguments[0]} in {place} gave no answer within {timeout_s:.0f} s") from error
+            raise ClusterError(f"{arguments[0]} on {place} did not answer within {timeout_s:.0f} s") from error
 
 
 def outer_command(layout: StateLayout, rootless: bool, login_address: str) -> list[str]:
-    """The host process that carries the cluster: when it ends, so does everything in it."""
+    """Return the command of the host process that carries the cluster. All of the cluster ends with it."""
     user = ["--user", "--map-auto", "--map-root-user"] if rootless else []
     flags = ["--mount", "--net", "--pid", "--uts", "--ipc", "--fork", "--kill-child", "--propagation", "private"]
     return ["unshare", *user, *flags, "--", "bash", str(LOGIN_INIT_SCRIPT), str(layout.state), login_address]
 
 
 def find_outer(layout: StateLayout) -> ProcessId | None:
-    """The live cluster of this state directory, found by its command line, so even when all files are gone."""
+    """Find the running cluster of this state folder by its command line, even if all its files are gone."""
 
     def is_outer(arguments: list[str]) -> bool:
         match arguments:
@@ -123,7 +123,7 @@ def find_outer(layout: StateLayout) -> ProcessId | None:
 
 
 def login_init_of(outer: ProcessId) -> ProcessId | None:
-    """The outer process's child, once it has become the init of the login namespace."""
+    """Return the outer process's child, if it has become the init of the login namespace."""
     for pid in child_pids(outer.pid):
         if argument_list(pid)[:1] == ["tini"]:
             return ProcessId.of(pid)
@@ -132,26 +132,26 @@ def login_init_of(outer: ProcessId) -> ProcessId | None:
 
 @contextlib.contextmanager
 def state_lock(layout: StateLayout, deadline: Deadline, progress: ConsoleProgress) -> Iterator[None]:
-    """Hold the state directory's lock; wait for another holder until the deadline.
+    """Hold the lock of the state folder. Wait for another holder until the deadline.
 
-    Raises ClusterError when it is not free in time.
+    :raises ClusterError: the lock is not free in time.
     """
     told: list[str] = []
 
     def waiting() -> None:
         if not told:
-            told.append(f"another `cluster up` or `down` works on {layout.state}: waiting for it")
+            told.append(f"another `cluster up` or `down` uses {layout.state}: waiting for it")
             progress.say(told[0])
         if deadline.remaining_s() == 0:
             raise ClusterError(
-                f"another `cluster up` or `down` still works on {layout.state} after {deadline.timeout_s:.0f} s"
+                f"another `cluster up` or `down` still uses {layout.state} after {deadline.timeout_s:.0f} s: try later"
             )
 
     while True:
         with contextlib.ExitStack() as stack:
             try:
                 handle = stack.enter_context(locked(layout.lock, waiting=waiting))
-                # `down --purge` may have removed the file that is locked, or the directory.
+                # `down --purge` may have removed the locked file, or its folder.
                 current = os.path.samestat(os.fstat(handle), os.stat(layout.lock))
             except FileNotFoundError:
                 continue
@@ -161,7 +161,7 @@ def state_lock(layout: StateLayout, deadline: Deadline, progress: ConsoleProgres
 
 
 def remove_state(layout: StateLayout) -> None:
-    """Remove the state directory, whose lock the caller holds; what waits for the lock may make both anew meanwhile."""
+    """Remove the state folder. The caller holds its lock. A process that waits for the lock may make both again."""
     for entry in layout.state.iterdir():
         if entry == layout.lock:
             continue

@@ -1,4 +1,4 @@
-"""What a cluster is made of, where everything of it lies, and how its files are written."""
+"""The options of a cluster, the paths of its files, and how they are written."""
 
 import dataclasses
 import os
@@ -15,15 +15,15 @@ MAX_NODES = 64
 MAX_LIGHT_NODES = 1024
 MAX_ADAPTERS = 8
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# The state directory as the cluster sees it: short, because a Unix socket's path has at most 107 characters.
+# The state folder inside the cluster. It is short, because a Unix socket's path has at most 107 characters.
 INSIDE = Path("/run/kappa")
 LOGIN = "login"
 
 
 def parse_size(text: str) -> int:
-    """Bytes in a size such as ``512M`` or ``1G`` (binary units).
+    """Parse a size such as ``512M`` or ``1G`` (binary units) into bytes.
 
-    Raises ValueError for anything else.
+    :raises ValueError: the text is no size.
     """
     match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if match is None:
@@ -33,7 +33,7 @@ def parse_size(text: str) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class ClusterOptions:
-    """The choices of `cluster up`; two clusters with equal options are alike."""
+    """The options of `cluster up`. Clusters with equal options are equal."""
 
     nodes: int = 4
     cpus_per_node: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
@@ -41,19 +41,22 @@ class ClusterOptions:
     scratch_fs: str = "auto"
     accounting: bool = True
     adapters: int = 2
-    light: bool = False  # nodes share network, processes and munged, and have no storage of their own but memory
+    light: bool = False  # nodes share network, processes and munged; their only own storage is memory
 
     def __post_init__(self) -> None:
-        """Raise ClusterError for a cluster that cannot be built."""
+        """Check the options.
+
+        :raises ClusterError: a cluster with these options is not possible.
+        """
         most = MAX_LIGHT_NODES if self.light else MAX_NODES
         if not 2 <= self.nodes <= most or self.nodes % 2:
             more = "" if self.light else f"; with --light up to {MAX_LIGHT_NODES}"
             raise ClusterError(
-                f"--nodes {self.nodes}: the partitions cpu and gpu take half of the nodes each, "
-                f"so give an even number from 2 to {most}{more}"
+                f"--nodes {self.nodes}: the partitions cpu and gpu have half of the nodes each: "
+                f"give an even number from 2 to {most}{more}"
             )
         if self.light and (self.adapters, self.scratch_fs) != (1, "tmpfs"):
-            raise ClusterError("--light: such nodes have one adapter, and tmpfs on /scratch")
+            raise ClusterError("--light: light nodes have one adapter, and tmpfs on /scratch: remove the other option")
         if self.cpus_per_node < 1:
             raise ClusterError(f"--cpus-per-node {self.cpus_per_node}: give 1 or more")
         if self.scratch_bytes < MIN_SCRATCH_BYTES:
@@ -65,16 +68,16 @@ class ClusterOptions:
 
     @property
     def node_names(self) -> tuple[str, ...]:
-        """node1 … nodeN."""
+        """Return node1 … nodeN."""
         return tuple(f"node{i}" for i in range(1, self.nodes + 1))
 
     @property
     def nodes_of_a_leaf(self) -> int:
-        """Nodes on one leaf switch."""
+        """Return the number of nodes on one leaf switch."""
         return min(16, self.nodes // 2) if self.light else 2
 
     def conflicts(self, wanted: dict[str, Any]) -> list[str]:
-        """One line for each wanted option that differs from this cluster's."""
+        """Return one line for each wanted option that differs from this cluster's."""
         return [
             f"{name.replace('_', '-')} is {getattr(self, name)}, not {value}"
             for name, value in wanted.items()
@@ -83,13 +86,13 @@ class ClusterOptions:
 
 
 def find_gpu_devices(dev: Path = Path("/dev")) -> tuple[str, ...]:
-    """Paths of the host's NVIDIA GPUs, by number."""
+    """Return the paths of the host's NVIDIA GPUs, by number."""
     found = [(int(match[1]), str(path)) for path in dev.iterdir() if (match := re.fullmatch(r"nvidia(\d+)", path.name))]
     return tuple(path for _, path in sorted(found))
 
 
 class StateLayout:
-    """Paths below one state directory."""
+    """The paths below one state folder."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
@@ -99,21 +102,21 @@ class StateLayout:
         self.slurm_etc, self.instance = self.etc / "slurm", self.run / "instance.json"
         self.munge_key = state / "munge.key"
         self.database = state / "database"
-        # MariaDB's temporary tables: it removes those of every other one that uses the same folder.
+        # MariaDB's temporary tables. Each cluster has its own folder: a MariaDB removes the tables of others.
         self.database_scratch = state / "database.tmp"
 
     def node(self, name: str) -> Path:
         return self.state / "nodes" / name
 
     def init_pid(self, name: str) -> Path:
-        """Pid file of the first process of the login or a node namespace."""
+        """Return the pid file of the first process of the login or a node namespace."""
         return self.run / f"{name}.pid"
 
     def log_of(self, daemon: str) -> Path:
         return self.log / f"{daemon}.log"
 
     def create(self, node_names: tuple[str, ...]) -> None:
-        """Make every folder; only the owner may enter the state directory (it holds the munge key)."""
+        """Make every folder. Only the owner may enter the state folder, because it has the munge key."""
         self.state.mkdir(parents=True, exist_ok=True)
         self.state.chmod(0o700)
         folders = [self.bin, self.slurm_etc, self.log, self.run, self.root, self.shared, self.database_scratch]
@@ -124,7 +127,7 @@ class StateLayout:
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replace `path` in one step, so that no reader sees half of it. Other users' daemons read these files.
+    """Replace `path` in one step, so that no reader sees a part of it. Daemons of other users read these files.
 
     :raises InputError: the file cannot be written.
     """

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A light node: a host name, /dev/shm and /scratch of its own, then its slurmd, which goes into the background.
+# Start a light node: its own host name, /dev/shm and /scratch, then its slurmd, which goes into the background.
 # usage: light_node.sh SCRATCH_BYTES NODE
 set -euo pipefail
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -1,7 +1,7 @@
 #!/bin/bash
-# First process of the outer ("login") namespace: builds the private root, then becomes its init.
+# First process of the outer ("login") namespace: make the private root, then become its init.
 # usage: login_init.sh STATE_DIR LOGIN_ADDRESS/PREFIX
-# The host's own root gets no new entry: the root here is a tmpfs whose entries are bind mounts of the host's.
+# The host's root does not change: the root here is a tmpfs with bind mounts of the host's entries.
 set -euo pipefail
 shopt -s nullglob dotglob
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -11,7 +11,7 @@ state=$1
 address=$2
 root=$state/root
 
-# mirror SOURCE TARGET NAME...: bind every entry of SOURCE into TARGET, except the names given.
+# mirror SOURCE TARGET NAME...: bind every entry of SOURCE into TARGET, except the given names.
 mirror() {
   local source=${1%/} target=$2 entry name skip
   shift 2
@@ -33,14 +33,14 @@ mirror() {
 }
 
 mount -t tmpfs -o mode=755 tmpfs "$root"
-# The state directory is bound below this root: without this the binds would nest.
+# The state folder is bound below this root. Without this, the binds would nest.
 mount --make-unbindable "$root"
 mirror / "$root" proc sys run scratch shared
 mkdir "$root"/{.host,proc,sys,run,scratch,shared}
 mount -t proc proc "$root/proc"
 mount_sysfs "$root/sys"
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
-# Not mount: mount(8) keeps notes there, and those of the cluster are not the host's.
+# Without /run/mount: mount(8) keeps its table there, and the cluster has other mounts than the host.
 mirror /run "$root/run" kappa mount munge mysqld slurm stage
 mkdir "$root"/run/{kappa,mount,munge,slurm,stage}
 mkdir -m 700 "$root/run/mysqld"

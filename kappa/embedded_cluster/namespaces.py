@@ -1,6 +1,6 @@
-"""The login and node namespaces and the network between them, and light nodes.
+"""Start the namespaces of login and nodes, the network between them, and light nodes.
 
-A light node is a slurmd with a host name, /dev/shm and /scratch of its own; all else is the login's.
+A light node is a slurmd with its own host name, /dev/shm and /scratch. It shares everything else with the login node.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from kappa.embedded_cluster.render import LOGIN_ADDRESS, PREFIX_BITS, leaf_of, n
 LIGHT_NODE_SCRIPT = Path(__file__).resolve().with_name("light_node.sh")
 _AT_ONCE = 4
 _FOUND_WITHIN_S = 10.0
-# Its slurmd takes 3 MiB; the rest is for a step of a job on each.
+# A slurmd needs 3 MiB; the rest is for a job step on each node.
 MIB_PER_NODE = 8
 
 
@@ -27,7 +27,7 @@ def _await_init(
     instance: Instance,
     deadline: Deadline,
 ) -> ProcessId:
-    """Wait until the namespace's first process has done its setup, which it shows by becoming tini."""
+    """Wait until the namespace's first process has finished its setup and become tini."""
     found: list[ProcessId] = []
 
     def settled() -> bool:
@@ -56,7 +56,7 @@ def _spawn(place: str, command: list[str], instance: Instance) -> subprocess.Pop
 
 
 def start_login(instance: Instance, deadline: Deadline) -> None:
-    """Start the outer process and with it the login namespace."""
+    """Start the outer process, and with it the login namespace."""
     command = outer_command(instance.layout, instance.rootless, f"{LOGIN_ADDRESS}/{PREFIX_BITS}")
     starter = _spawn(LOGIN, command, instance)
     outer = ProcessId.of(starter.pid)
@@ -64,7 +64,7 @@ def start_login(instance: Instance, deadline: Deadline) -> None:
 
 
 def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
-    """Start a node's namespaces inside the login namespace and connect them to their leaf switch."""
+    """Start a node's namespaces in the login namespace, and connect them to their leaf switch."""
     login = instance.init_of(LOGIN)
     if login is None:
         raise ClusterError(f"the login namespace ended while {node} was being started")
@@ -83,14 +83,14 @@ def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
         return None
 
     init = _await_init(node, starter, find, instance, deadline)
-    # The login namespace's init takes the node over from nsenter, which is ended here.
+    # End nsenter. The login namespace's init then becomes the node's parent.
     starter.kill()
     starter.wait()
     connect_node(instance, node, init, deadline)
 
 
 def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadline) -> None:
-    """A veth pair from the leaf switch to the node's eth0, and from each further switch to its other adapters."""
+    """Connect a node: a veth pair from the leaf switch to eth0, and from each rail switch to the other adapters."""
     options = instance.options
     links = [(f"veth-{node}", leaf_of(node, options), node_address(node))]
     links += [
@@ -98,7 +98,7 @@ def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadl
     ]
     switch_side, node_side = "", "link set lo up\n"
     for number, (link, switch, address) in enumerate(links):
-        # The link of a node that was lost goes with its network namespace, a moment later.
+        # The link of a lost node would disappear with its network namespace, but only later.
         instance.run_in(LOGIN, ["ip", "link", "delete", link])
         switch_side += (
             f"link add {link} type veth peer name eth{number} netns {pid_inside(init.pid, 1)}\n"
@@ -112,20 +112,23 @@ def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadl
 
 
 def check_memory(nodes: int, meminfo: Path = Path("/proc/meminfo")) -> None:
-    """Raise ClusterError when there is not the memory for so many light nodes."""
+    """Check the memory for so many light nodes.
+
+    :raises ClusterError: there is too little memory.
+    """
     fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
     available_mib = int(fields["MemAvailable"].split()[0]) >> 10
     if available_mib < nodes * MIB_PER_NODE:
         raise ClusterError(
-            f"--nodes {nodes} --light needs {nodes * MIB_PER_NODE} MiB of memory, {MIB_PER_NODE} MiB a node, and "
+            f"--nodes {nodes} --light needs {nodes * MIB_PER_NODE} MiB of memory, {MIB_PER_NODE} MiB per node, but "
             f"{available_mib} MiB are available: give at most --nodes {available_mib // MIB_PER_NODE // 2 * 2}"
         )
 
 
 def start_light_nodes(instance: Instance, nodes: Sequence[str], deadline: Deadline) -> None:
-    """Start the slurmd of each node and record it as the node's first process.
+    """Start the slurmd of each node, and record it as the node's first process.
 
-    Raises ClusterError with the end of the log of one that failed.
+    :raises ClusterError: a slurmd failed. The message has the last lines of its log.
     """
     own = ["unshare", "--mount", "--uts", "--propagation", "private", "--"]
     script = ["bash", str(LIGHT_NODE_SCRIPT), str(instance.options.scratch_bytes)]
@@ -137,7 +140,7 @@ def start_light_nodes(instance: Instance, nodes: Sequence[str], deadline: Deadli
         found.update(_slurmds(instance))
         return found.keys() >= {*nodes}
 
-    # What a slurmd forked may become a child of the first process a moment later.
+    # The process that a slurmd forks may become a child of the first process a little later.
     within = Deadline(min(_FOUND_WITHIN_S, deadline.remaining_s()) if result.returncode == 0 else 0)
     if not within.poll(all_found, interval_s=0.1):
         missing = [node for node in nodes if node not in found]
@@ -149,7 +152,7 @@ def start_light_nodes(instance: Instance, nodes: Sequence[str], deadline: Deadli
 
 
 def _slurmds(instance: Instance) -> dict[str, ProcessId]:
-    """The slurmd of each node: in the background, so a child of the login namespace's first process."""
+    """Return the slurmd of each node. It is in the background, so a child of the login namespace's first process."""
     login = instance.init_of(LOGIN)
     found = {}
     for pid in child_pids(login.pid) if login else ():

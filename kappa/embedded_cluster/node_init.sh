@@ -1,5 +1,5 @@
 #!/bin/bash
-# First process of a node's namespaces: private mounts and scratch space, then becomes the node's init.
+# First process of a node's namespaces: make private mounts and scratch space, then become the node's init.
 # usage: node_init.sh NODE auto|ext4|tmpfs SCRATCH_BYTES
 set -euo pipefail
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -9,10 +9,10 @@ node=$1
 scratch_fs=$2
 scratch_bytes=$3
 image=/run/kappa/nodes/$node/scratch.img
-# What the first node has mounted, so that all have the same: nodes that differ would be blamed for it.
+# The file system of the first node, so that all nodes have the same. Kappa would name a node that differs.
 chosen=/run/kappa/run/scratch_fs
 
-# ext4 on a loop device with direct I/O, so that the host's page cache does not answer for the disk.
+# Mount ext4 on a loop device with direct I/O, so that the host's page cache does not replace the disk.
 mount_ext4() {
   local device stale
   for stale in $(losetup --noheadings --output NAME --associated "$image"); do
@@ -24,7 +24,7 @@ mount_ext4() {
   device=$(losetup --find --show --direct-io=on "$image") || return 1
   local status=0
   mount -t ext4 "$device" /scratch || status=1
-  # Detaching a device in use makes the kernel free it with the last user, whatever ends that.
+  # After this, the kernel frees the device with its last user.
   losetup --detach "$device"
   return "$status"
 }
@@ -38,7 +38,7 @@ mount -t tmpfs -o mode=755 tmpfs /run/munge
 mount -t tmpfs -o mode=755 tmpfs /run/slurm
 install -m 600 /run/kappa/munge.key /run/munge/munge.key
 
-# Another cluster that starts or ends may take or free the loop device in between.
+# Another cluster that starts or stops may take or free the loop device at the same time.
 mount_ext4_patiently() {
   local attempt
   for attempt in 1 2 3 4 5; do
@@ -51,7 +51,7 @@ mount_ext4_patiently() {
   return 1
 }
 
-# The first to write it has chosen.
+# The first node that writes the file decides.
 choose() {
   (set -o noclobber && echo "$1" >"$chosen") 2>/dev/null || true
   scratch_fs=$(<"$chosen")

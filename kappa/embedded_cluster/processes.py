@@ -1,4 +1,4 @@
-"""Processes named so that a reused pid is never taken for the process meant."""
+"""Identify processes so that a reused pid is never mistaken for the process."""
 
 import dataclasses
 import functools
@@ -11,17 +11,17 @@ from pathlib import Path
 from kappa.embedded_cluster.layout import write_whole
 
 PROC = Path("/proc")
-EXITING = 0x4  # PF_EXITING of the flags in proc_pid_stat(5): on its way out, without namespaces any more
+EXITING = 0x4  # PF_EXITING of the flags in proc_pid_stat(5): the process is ending and has no namespaces any more
 
 
 @functools.cache
 def boot_id() -> str:
-    """The kernel's identifier of this boot: start times repeat after a reboot, this does not."""
+    """Return the kernel's identifier of this boot. Start times repeat after a reboot; this does not."""
     return (PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
 def _stat_fields(pid: int) -> list[str] | None:
-    """Fields 3 and on of /proc/PID/stat (proc(5)), or None when there is no such process."""
+    """Return the fields of /proc/PID/stat (proc(5)) from the third on, or None if there is no such process."""
     try:
         text = (PROC / str(pid) / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -44,7 +44,7 @@ class ProcessId:
 
     @classmethod
     def of(cls, pid: int) -> "ProcessId | None":
-        """The process that has this pid now; None when there is none or it is ending or a zombie."""
+        """Return the process with this pid; None if there is none, or it is ending or a zombie."""
         fields = _stat_fields(pid)
         if fields is None or fields[0] in "ZX" or int(fields[6]) & EXITING:
             return None
@@ -52,7 +52,7 @@ class ProcessId:
 
     @classmethod
     def read(cls, path: Path) -> "ProcessId | None":
-        """The process named by a pid file, alive or not; None for a missing or damaged file."""
+        """Read the process in a pid file, alive or not. Return None for a missing or damaged file."""
         try:
             pid, start_ticks, boot = path.read_text().split()
             return cls(int(pid), int(start_ticks), boot)
@@ -63,22 +63,22 @@ class ProcessId:
         write_whole(path, f"{self.pid} {self.start_ticks} {self.boot}\n")
 
     def alive(self) -> bool:
-        """Whether the process still runs; False for one that is ending."""
+        """Return whether the process still runs; False for one that is ending."""
         return ProcessId.of(self.pid) == self
 
     def _holds_pid(self) -> bool:
-        """Whether the pid is still this process's, running or ending."""
+        """Return whether the pid still belongs to this process, running or ending."""
         fields = _stat_fields(self.pid)
         return fields is not None and int(fields[19]) == self.start_ticks and boot_id() == self.boot
 
     def send(self, signal_number: signal.Signals) -> None:
-        """Signal this process and no other; nothing happens when it is gone."""
+        """Signal this process and no other. Do nothing if it is gone."""
         try:
             handle = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return
         try:
-            # The handle keeps naming one process; the check after opening says that it is the right one.
+            # The handle stays with one process. Check after opening that it is the right one.
             if self._holds_pid():
                 signal.pidfd_send_signal(handle, signal_number)
         except ProcessLookupError:
@@ -87,7 +87,7 @@ class ProcessId:
             os.close(handle)
 
     def wait_gone(self, timeout_s: float) -> bool:
-        """Wait until the process has ended altogether; False when it still runs after `timeout_s`."""
+        """Wait until the process has ended. Return False if it still runs after `timeout_s`."""
         try:
             handle = os.pidfd_open(self.pid)
         except ProcessLookupError:
@@ -103,7 +103,7 @@ class ProcessId:
 
 
 def command_name(pid: int) -> str:
-    """Name of the process's program as the kernel keeps it (at most 15 characters); empty when it is gone."""
+    """Return the name of the process's program from the kernel (at most 15 characters); empty if it is gone."""
     try:
         return (PROC / str(pid) / "comm").read_text().rstrip("\n")
     except (FileNotFoundError, ProcessLookupError):
@@ -115,7 +115,7 @@ def child_pids(pid: int) -> list[int]:
 
 
 def argument_list(pid: int) -> list[str]:
-    """The process's command line; empty when it is gone or a kernel thread."""
+    """Return the process's command line; empty if it is gone or a kernel thread."""
     try:
         return (PROC / str(pid) / "cmdline").read_text(errors="surrogateescape").split("\0")[:-1]
     except OSError:
@@ -123,7 +123,7 @@ def argument_list(pid: int) -> list[str]:
 
 
 def find_by_arguments(matches: Callable[[list[str]], bool]) -> ProcessId | None:
-    """The first live process whose command line `matches`."""
+    """Return the first live process whose command line `matches`."""
     for pid in _all_pids():
         process = ProcessId.of(pid) if matches(argument_list(pid)) else None
         if process:
@@ -138,8 +138,10 @@ def _all_pids() -> Iterator[int]:
 
 
 def host_namespace(pid: int) -> int | None:
-    """Inode number that identifies the process's UTS namespace, of which each place has one, also where processes are
-    shared; None when it is gone or not ours to see."""
+    """Return the inode number of the process's UTS namespace; None if it is gone, or not visible to this user.
+
+    Each place has its own UTS namespace, even if it shares processes.
+    """
     try:
         return os.stat(PROC / str(pid) / "ns/uts").st_ino
     except OSError:
@@ -148,7 +150,7 @@ def host_namespace(pid: int) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class MemberProcess:
-    """A process of the cluster and the namespace (login or node name) it lives in."""
+    """A process of the cluster, and its place (login or a node's name)."""
 
     process: ProcessId
     place: str
@@ -156,7 +158,7 @@ class MemberProcess:
 
 
 def members(inits: Mapping[str, ProcessId]) -> list[MemberProcess]:
-    """Every process in the places, whose first processes are given."""
+    """Return every process in the places with these first processes."""
     places = {host_namespace(init.pid): place for place, init in inits.items()}
     places.pop(None, None)
     found = []
@@ -169,7 +171,7 @@ def members(inits: Mapping[str, ProcessId]) -> list[MemberProcess]:
 
 
 def proportional_memory_bytes(pid: int) -> int:
-    """The process's share of memory, PSS in proc(5): shared pages are divided among their users."""
+    """Return the process's memory in bytes (PSS in proc(5)): shared pages are divided among their users."""
     try:
         text = (PROC / str(pid) / "smaps_rollup").read_text()
     except OSError:
@@ -181,7 +183,7 @@ def proportional_memory_bytes(pid: int) -> int:
 
 
 def pid_inside(pid: int, depth: int) -> int:
-    """The process's pid `depth` pid namespaces further in (line NSpid of /proc/PID/status)."""
+    """Return the process's pid in the pid namespace `depth` levels further in (NSpid in /proc/PID/status)."""
     for line in (PROC / str(pid) / "status").read_text().splitlines():
         if line.startswith("NSpid:"):
             return int(line.split()[1 + depth])

@@ -1,34 +1,34 @@
-"""The configuration files of Slurm, munge, the name service and the network's bridges, as text.
+"""Write the configuration of Slurm, munge, the name service and the network's bridges, as text.
 
-The switches: two nodes on each leaf, all leaves below one spine, as Slurm's topology and as the network's bridges.
+Two nodes are on each leaf switch. All leaf switches are below one spine. Slurm's topology and the network's bridges are
+equal.
 
     node1 ─┐                                ┌─ node3
            ├─ switch1 ── spine ── switch2 ─┤
     node2 ─┘               │               └─ node4
                          login
 
-Each further adapter of the nodes, ``eth1`` and so on, has one switch for all of them, ``rail1`` and so on, which leads
-nowhere else.
+The further adapters ``eth1`` … of all nodes are each on one separate switch, ``rail1`` ….
 
-A leaf's uplink is a veth pair of the login namespace, ``up-SWITCH`` at the leaf and ``down-SWITCH`` at the spine:
-what is done to these two is done to all that crosses it.
+A leaf's uplink is a veth pair of the login namespace: ``up-SWITCH`` at the leaf, ``down-SWITCH`` at the spine. A fault
+on these two affects all traffic through the uplink.
 """
 
 from kappa.embedded_cluster.layout import INSIDE, LOGIN, ClusterOptions
 
 SPINE = "spine"
-# Of the adapter of all light nodes.
+# The address of the adapter that all light nodes share.
 LIGHT_ADDRESS = "10.77.0.253"
 NETWORK = "10.77.0"
 LOGIN_ADDRESS = f"{NETWORK}.254"
 PREFIX_BITS = 24
 DATABASE_NAME = "slurm_acct_db"
-# Of slurmd, one for each light node from here on: they share an address.
+# Ports of slurmd. Light nodes share an address, so each has its own port.
 SLURMD_PORT, FIRST_LIGHT_PORT = 6818, 7000
 
 
 def leaf_of(node: str, options: ClusterOptions) -> str:
-    """The leaf switch that a node is on."""
+    """Return the leaf switch of a node."""
     return f"switch{(int(node.removeprefix('node')) - 1) // options.nodes_of_a_leaf + 1}"
 
 
@@ -40,16 +40,16 @@ def _leaves(options: ClusterOptions) -> dict[str, list[str]]:
 
 
 def render_topology_conf(options: ClusterOptions) -> str:
-    """topology.conf of Slurm's plug-in topology/tree."""
+    """Return topology.conf for Slurm's plug-in topology/tree."""
     leaves = _leaves(options)
     lines = [f"SwitchName={leaf} Nodes={','.join(nodes)}" for leaf, nodes in leaves.items()]
     return "\n".join([*lines, f"SwitchName={SPINE} Switches={','.join(leaves)}"]) + "\n"
 
 
 def render_bridges(options: ClusterOptions) -> str:
-    """The leaf switches and their uplinks as commands of ip(8), for the login namespace that has the spine.
+    """Return ip(8) commands that make the leaf switches and their uplinks in the login namespace.
 
-    Light nodes share the network of the login namespace, and with it the adapter that MPI is told to use.
+    Light nodes share the network of the login namespace, and so the adapter for MPI.
     """
     if options.light:
         return f"link add eth0 type bridge\naddress add {LIGHT_ADDRESS}/32 dev eth0\nlink set eth0 up\n"
@@ -59,8 +59,8 @@ def render_bridges(options: ClusterOptions) -> str:
     for leaf in _leaves(options):
         lines += [
             f"link add {leaf} type bridge",
-            # It lies in the login namespace and would answer for the login address with its own MAC address, which
-            # changes with the ports of its nodes: they would lose the login node with a node beside them.
+            # The bridge is in the login namespace and would answer ARP for the login address with its own MAC address.
+            # That address changes when a node goes, and the other nodes would lose the login node.
             f"link set {leaf} arp off up",
             f"link add up-{leaf} type veth peer name down-{leaf}",
             f"link set up-{leaf} master {leaf} up",
@@ -82,17 +82,17 @@ def slurm_address(node: str, options: ClusterOptions) -> str:
 
 
 def rail_address(node: str, rail: int) -> str:
-    """Of a node's adapter ``eth<rail>``, which has a network of its own."""
+    """Return the address of a node's adapter ``eth<rail>``, which is in a separate network."""
     return f"10.{77 + rail}.0.{int(node.removeprefix('node'))}"
 
 
 def node_range(first: int, last: int) -> str:
-    """Slurm's host list expression for nodes first … last."""
+    """Return Slurm's host list expression for the nodes first … last."""
     return f"node{first}" if first == last else f"node[{first}-{last}]"
 
 
 def gpu_shares(node_count: int, devices: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Devices of each GPU node: equal shares, or all of them on every node when there are fewer than nodes."""
+    """Return the devices of each GPU node: equal shares, or all devices on every node if they are too few."""
     if len(devices) < node_count:
         return [devices] * node_count
     share = len(devices) // node_count
@@ -106,7 +106,7 @@ def render_hosts(options: ClusterOptions) -> str:
 
 
 def render_gres_conf(options: ClusterOptions, gpu_devices: tuple[str, ...]) -> str:
-    """gres.conf: the host's GPUs, or one placeholder a node where the host has none."""
+    """Return gres.conf with the host's GPUs, or with one placeholder per node if the host has none."""
     lines = ["AutoDetect=off"]
     gpu_nodes = options.node_names[options.nodes // 2 :]
     if gpu_devices:
@@ -118,13 +118,14 @@ def render_gres_conf(options: ClusterOptions, gpu_devices: tuple[str, ...]) -> s
 
 
 def render_mpi_conf() -> str:
-    """mpi.conf of Slurm's PMIx plug-in.
+    """Return mpi.conf for Slurm's PMIx plug-in.
 
-    PMIxCliTmpDirBase: PMIx names its folders by job only, so nodes that share /tmp need another place.
-    PMIxCollFence: the default takes a tree for fences without data, and the tree of Slurm 22.05 lets every
-    node pass on its own. Open MPI ends MPI_Init with such a fence: a rank that left it early sent to one that
-    could not receive yet, which died of SIGSEGV in btl_tcp (one step in eighty on a loaded machine). Not for
-    steps on some of a job's nodes, where the ring may hang (docs/slurm.md).
+    PMIxCliTmpDirBase: PMIx names its folders by job only, so nodes that share /tmp need another folder.
+
+    PMIxCollFence: the default is a tree for fences without data. In Slurm 22.05 the tree lets each node pass without
+    the others. Open MPI ends MPI_Init with such a fence: a rank that left it early sent to a rank that could not
+    receive yet, which died of SIGSEGV in btl_tcp (one step in eighty on a loaded machine). The ring may hang for steps
+    on some of a job's nodes (docs/slurm.md).
     """
     return "PMIxCliTmpDirBase=/dev/shm\nPMIxCollFence=ring\n"
 
@@ -145,7 +146,7 @@ StorageLoc={DATABASE_NAME}
 
 
 def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], memory_mib: int) -> str:
-    """slurm.conf (22.05 and later); every node claims all the memory of the one machine."""
+    """Return slurm.conf (22.05 and later). Every node states all the memory of the machine."""
     half = options.nodes // 2
     gpus_per_node = len(gpu_shares(half, gpu_devices)[0]) if gpu_devices else 1
     gres = f"gpu:{gpus_per_node}" if gpu_devices else "gpu:placeholder:1"
@@ -157,13 +158,13 @@ def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], mem
         accounting = (
             f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost={LOGIN}\n"
             "AccountingStorageTRES=gres/gpu,license/machine\n"
-            # The record of a step that arrives before its job's shows the step's node as the whole job's for
-            # up to 5 s; without step records sacct is right from the start.
+            # If a step's record arrives before its job's, sacct shows the step's node as all of the job's nodes for up
+            # to 5 s. Without step records sacct is right from the start.
             "AccountingStorageEnforce=nosteps\n"
         )
     else:
         accounting = "AccountingStorageType=accounting_storage/none\n"
-    # Its leaf switch is a node's feature, so that a job can ask for nodes of different ones.
+    # A node's leaf switch is a feature, so that a job can ask for nodes of different switches.
     nodes = "\n".join(
         f"NodeName={node} NodeAddr={slurm_address(node, options)} Port={slurmd_port(node, options)} "
         f"Feature={leaf_of(node, options)}{f' Gres={gres}' if i >= half else ''}"
@@ -185,7 +186,7 @@ SlurmdLogFile={INSIDE}/log/slurmd-%n.log
 StateSaveLocation={INSIDE}/slurmctld
 SlurmdSpoolDir={INSIDE}/nodes/%n/spool
 
-# One machine under all nodes: no cgroups, no accounting of processes, and no binding unless a job asks for it.
+# All nodes share one machine: no cgroups, no accounting of processes, and no binding unless a job asks for it.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/affinity
 TaskPluginParam=None
@@ -193,7 +194,7 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=pmix
 SlurmdParameters=config_overrides
 GresTypes=gpu
-# A job that asks for the licence has the machine to itself; on light nodes nothing is measured.
+# A job with the licence has the machine to itself. On light nodes nothing is measured.
 Licenses=machine:{options.nodes if options.light else 1}
 
 TopologyPlugin=topology/tree

@@ -1,4 +1,4 @@
-"""`cluster up`: whether a cluster can run here, a new one, or what is missing of the one that runs."""
+"""`cluster up`: check that a cluster can run here, then start a new one, or restart the dead parts of a running one."""
 
 import os
 import secrets
@@ -53,14 +53,17 @@ _PACKAGES = {
     "setpriv": "util-linux",
 }
 _ACCOUNTING_PACKAGES = {"slurmdbd": "slurmdbd", "mariadbd": "mariadb-server-core"}
-# The cluster has its own of these, so what the host has below them cannot be seen inside.
+# The cluster has its own versions of these folders, so the host's files below them are not visible in it.
 _OWN_FOLDERS = [Path(name) for name in ("/scratch", "/shared", "/proc", "/sys", "/dev", "/run")]
 _NAMESPACES = ["--mount", "--net", "--pid", "--uts", "--ipc", "--fork"]
 _DATABASE_DAEMONS = ("mariadbd", "slurmdbd")
 
 
 def check_programs(accounting: bool) -> None:
-    """Raise ClusterError that names the missing programs and their Debian packages."""
+    """Check that all programs are installed.
+
+    :raises ClusterError: programs are missing. The message names them and their Debian packages.
+    """
     needed = _PACKAGES | (_ACCOUNTING_PACKAGES if accounting else {})
     missing = {program: package for program, package in needed.items() if find_program(program) is None}
     if missing:
@@ -73,53 +76,54 @@ def check_programs(accounting: bool) -> None:
 
 
 def check_place(state: Path) -> None:
-    """Raise ClusterError when the state directory cannot be used where it is."""
+    """Check that the state folder can be used.
+
+    :raises ClusterError: it cannot.
+    """
     if INSIDE.exists():
-        raise ClusterError("this is the inside of an embedded cluster: run `cluster` on the host")
-    for path, what in ((state, "the state directory"), (LOGIN_INIT_SCRIPT, "this program")):
+        raise ClusterError("this shell is inside an embedded cluster: run `cluster` on the host")
+    for path, what in ((state, "the state folder"), (LOGIN_INIT_SCRIPT, "this program")):
         for folder in _OWN_FOLDERS:
             if path.is_relative_to(folder):
-                raise ClusterError(f"{what} {path} lies below {folder}, which the cluster replaces: use another place")
+                raise ClusterError(f"{what} {path} is below {folder}, which the cluster replaces: use another folder")
     existing = next(folder for folder in (state, *state.parents) if folder.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise ClusterError(f"{state} cannot be written: choose another folder with --state or KAPPA_CLUSTER_STATE")
+        raise ClusterError(f"{state} is not writable: choose another folder with --state or KAPPA_CLUSTER_STATE")
 
 
 def needs_user_namespace() -> bool:
-    """False for root with all rights; True when a user namespace does instead.
+    """Return whether a user namespace is needed; False for root with all rights.
 
-    Raises ClusterError when neither is possible.
+    :raises ClusterError: this user can make no namespaces.
     """
     if os.geteuid() == 0 and _unshare_works([]) is None:
         return False
     if find_program("newuidmap") is None:
-        raise ClusterError(
-            "this user may not make namespaces alone: install the Debian package uidmap, or run this as root"
-        )
+        raise ClusterError("this user cannot make namespaces: install the Debian package uidmap, or run this as root")
     refusal = _unshare_works(["--user", "--map-auto", "--map-root-user"])
     if refusal is not None:
         raise ClusterError(
-            f"neither root's rights nor user namespaces are at hand ({refusal}): run this as root, or let the kernel "
-            "make user namespaces and give this user a range in /etc/subuid and /etc/subgid"
+            f"this user cannot make namespaces ({refusal}): run this as root, or enable user namespaces in the kernel "
+            "and give this user a range in /etc/subuid and /etc/subgid"
         )
     return True
 
 
 def _unshare_works(user_flags: list[str]) -> str | None:
-    """None when the namespaces can be made, otherwise what unshare said."""
+    """Return None if the namespaces can be made, otherwise the message of unshare."""
     command = ["unshare", *user_flags, *_NAMESPACES, "true"]
     result = subprocess.run(command, env=DAEMON_ENVIRONMENT, capture_output=True, text=True, check=False)
     return None if result.returncode == 0 else (result.stderr.strip() or f"exit status {result.returncode}")
 
 
 def _few(what: list[str]) -> str:
-    """What to show of a list that may have hundreds of entries."""
+    """Return the first eight entries of a list that may have hundreds."""
     more = [f"and {len(what) - 8} more"] if len(what) > 8 else []
     return ", ".join([*what[:8], *more]) or "no answer"
 
 
 class Starter:
-    """Starts every part that does not run; `started` names them afterwards."""
+    """Start every part that does not run. `started` names them afterwards."""
 
     def __init__(self, instance: Instance, progress: ConsoleProgress, deadline: Deadline) -> None:
         self._instance = instance
@@ -129,9 +133,9 @@ class Starter:
         self.started: list[str] = []
 
     def run(self) -> None:
-        """Start what is missing and wait until the cluster takes jobs.
+        """Start the missing parts, and wait until the cluster accepts jobs.
 
-        Raises ClusterError with the end of the log of the part that failed.
+        :raises ClusterError: a part failed. The message has the last lines of its log.
         """
         if not self._is_new:
             self._end_lost_nodes()
@@ -152,11 +156,11 @@ class Starter:
         self._await_ready()
 
     def _end_lost_nodes(self) -> None:
-        """End each node that runs but is cut off (link, key, hung daemon), so that it starts afresh."""
+        """End each node that runs but is cut off (link, key, hung daemon), so that it starts again."""
         for node in query_nodes(self._instance):
             init = self._instance.init_of(node.name)
             if node.is_lost and init and find_process(self._instance, node_daemons(self._instance, node.name)[-1]):
-                self._progress.say(f"{node.name} runs but slurmctld cannot reach it: starting it afresh")
+                self._progress.say(f"{node.name} runs, but slurmctld cannot reach it: restarting it")
                 init.send(signal.SIGKILL)
                 init.wait_gone(self._deadline.remaining_s())
 
@@ -180,9 +184,9 @@ class Starter:
         if self._is_new:
             cancelled = cancel_all_jobs(self._instance, self._deadline.remaining_s() + 1)
             if cancelled:
-                self._progress.say(f"jobs left by a cluster that was not taken down in order: {cancelled} cancelled")
+                self._progress.say(f"{cancelled} jobs of an earlier cluster cancelled, which was not stopped properly")
         elif "slurmctld" in self.started:
-            # Makes every slurmd report at once, not at its next turn.
+            # Makes every slurmd report now, not at its next interval.
             self._instance.run_in(LOGIN, ["scontrol", "reconfigure"])
 
     def _ensure_node(self, node: str, controller: "Future[None]") -> None:
@@ -192,7 +196,7 @@ class Starter:
             self._note(f"{node} namespaces", since)
         munged, slurmd = node_daemons(self._instance, node)
         self._ensure_daemon(munged)
-        # A slurmd that finds no controller tries again seconds later only.
+        # A slurmd that finds no controller waits for seconds before it tries again.
         wait([controller])
         if controller.exception() is None:
             self._ensure_daemon(slurmd)
@@ -210,13 +214,13 @@ class Starter:
         if init and is_ready(daemon, init) and find_process(self._instance, daemon):
             return
         since = time.monotonic()
-        # One that hangs would hold its port.
+        # A hung daemon would keep its port.
         stop_daemon(self._instance, daemon, timeout_s=10)
         start_daemon(self._instance, daemon, self._deadline)
         self._note(daemon.name, since)
 
     def _ensure_database_daemon(self, daemon: Daemon) -> None:
-        """Start MariaDB or slurmdbd; when the database prevents that, start afresh with an empty one."""
+        """Start MariaDB or slurmdbd. If the database prevents that, start with an empty one."""
         try:
             self._ensure_daemon(daemon)
         except ClusterError as error:
@@ -226,14 +230,14 @@ class Starter:
             stop_daemon(self._instance, slurmdbd, timeout_s=10)
             stop_daemon(self._instance, mariadbd, timeout_s=10)
             aside = set_aside(self._instance.layout)
-            self._progress.say(f"the accounting database cannot be used, so it moves to {aside}; reason: {error}")
+            self._progress.say(f"the accounting database cannot be used: moved to {aside}; reason: {error}")
             create_database(self._instance.layout)
             self._ensure_daemon(mariadbd)
             if daemon.program == "slurmdbd":
                 self._ensure_daemon(slurmdbd)
 
     def _await_ready(self) -> None:
-        """Wait until all nodes are in service and, with accounting, sacct answers."""
+        """Wait until all nodes are in service, and sacct answers, if there is accounting."""
         since = time.monotonic()
         resumed: set[str] = set()
         nodes: list[ClusterNode] = []
@@ -254,21 +258,21 @@ class Starter:
             )
         if self._instance.options.accounting and not self._deadline.poll(self._accounting_answers, interval_s=0.1):
             raise failure(
-                f"sacct gave no answer within {self._deadline.timeout_s:.0f} s",
+                f"sacct did not answer within {self._deadline.timeout_s:.0f} s",
                 self._instance.layout.log_of("slurmdbd"),
             )
         if self._is_new and not self._deadline.poll(lambda: no_jobs(self._instance), interval_s=0.1):
-            raise failure("jobs of the cluster before did not end", self._instance.layout.log_of("slurmctld"))
+            raise failure("jobs of an earlier cluster did not end", self._instance.layout.log_of("slurmctld"))
         self._progress.step(f"{len(nodes)} nodes in service", since)
 
     def _accounting_answers(self) -> bool:
-        """Whether slurmdbd knows the cluster's controller and answers questions about jobs."""
+        """Return whether slurmdbd knows the cluster's controller and answers questions about jobs."""
         known = self._instance.run_in(LOGIN, ["sacctmgr", "-nP", "show", "cluster", "format=ControlHost"])
         jobs = self._instance.run_in(LOGIN, ["sacct", "--noheader", "--allocations"])
         return known.stdout.strip() != "" and jobs.returncode == 0
 
     def _resume(self, node: ClusterNode) -> None:
-        """Return a node to service that Slurm holds back; a node that is still starting returns by itself."""
+        """Resume a node that Slurm has down or drained. A node that is still starting needs no resume."""
         result = self._instance.run_in(LOGIN, ["scontrol", "update", f"NodeName={node.name}", "State=RESUME"])
         if result.returncode == 0:
             self.started.append(f"{node.name} (was {node.state})")
@@ -278,9 +282,9 @@ class Starter:
 def bring_up(
     layout: StateLayout, wanted: dict[str, Any], timeout_s: float, progress: ConsoleProgress, manager: Path
 ) -> None:
-    """Make sure that the cluster is up; `wanted` holds the options that the user gave.
+    """Start the cluster, or restart its dead parts. `wanted`: the user's options.
 
-    Raises ClusterError; a new cluster that fails to start is taken down again.
+    :raises ClusterError: that failed. A new cluster is then stopped again.
     """
     check_place(layout.state)
     deadline = Deadline(timeout_s)
@@ -296,13 +300,13 @@ def _heal(instance: Instance, wanted: dict[str, Any], deadline: Deadline, progre
     conflicts = instance.options.conflicts(wanted)
     if conflicts:
         raise ClusterError(
-            f"a cluster with other options is up in {instance.layout.state}: {'; '.join(conflicts)}. "
-            "Take it down first (cluster down), or choose another --state"
+            f"a cluster with other options is up in {instance.layout.state}: {'; '.join(conflicts)}: "
+            "stop it first (`cluster down`), or choose another --state"
         )
     starter = Starter(instance, progress, deadline)
     starter.run()
     if starter.started:
-        progress.say(f"was already up; restarted: {', '.join(starter.started)}")
+        progress.say(f"the cluster was already up; restarted: {', '.join(starter.started)}")
     else:
         progress.say("already up")
 
@@ -313,9 +317,9 @@ def _start_new(
     check_programs(options.accounting)
     rootless = needs_user_namespace()
     if rootless and options.scratch_fs == "ext4":
-        raise ClusterError("--scratch-fs ext4 needs root, for the loop devices: use tmpfs or auto")
+        raise ClusterError("--scratch-fs ext4 needs root for loop devices: use tmpfs or auto")
     if find_outer(layout) or layout.run.exists():
-        # What a crash left behind, or a start that was killed.
+        # Remains of a crash, or of a killed start.
         stop_cluster(layout, progress)
     if options.light:
         check_memory(options.nodes)
@@ -324,7 +328,7 @@ def _start_new(
         _write_files(instance, manager)
         Starter(instance, progress, deadline).run()
     except BaseException:
-        progress.say("the start failed: taking down what was started")
+        progress.say("the start failed: stopping the started parts")
         stop_cluster(layout, progress)
         raise
     progress.say(f"ready: {options.nodes} nodes")

@@ -1,4 +1,4 @@
-"""The state of a cluster, and what Slurm says of its nodes and jobs: as data, as a table and as JSON."""
+"""Examine a cluster, and what Slurm says about its nodes and jobs: as data, as a table and as JSON."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ HEALTHY, DEGRADED, NOT_UP = 0, 1, 3
 
 @dataclasses.dataclass(frozen=True)
 class ClusterNode:
-    """One node as sinfo(1) shows it; a trailing ``*`` of the state says that it does not answer."""
+    """A node as sinfo(1) shows it. A trailing ``*`` of the state means that the node does not answer."""
 
     name: str
     state: str
@@ -31,7 +31,7 @@ class ClusterNode:
 
     @property
     def is_held_back(self) -> bool:
-        """Slurm gives the node no jobs until it is told otherwise or, if it is merely lost, hears from it."""
+        """Return whether the node is down or drained. A node that was only lost resumes when it answers."""
         return bool(condition(self.state).words & {"DOWN", "DRAIN"})
 
     @property
@@ -40,7 +40,7 @@ class ClusterNode:
 
 
 def parse_sinfo(text: str) -> list[ClusterNode]:
-    """Nodes in the output of sinfo as query_nodes asks for it.
+    """Parse the nodes in the output of sinfo, in the format of query_nodes.
 
     :raises InputError: it cannot be read.
     """
@@ -53,7 +53,7 @@ def parse_sinfo(text: str) -> list[ClusterNode]:
 
 
 def query_nodes(instance: Instance) -> list[ClusterNode]:
-    """The nodes as slurmctld knows them; none when it does not answer."""
+    """Return the nodes from slurmctld; none if it does not answer."""
     if not controller_answers(instance):
         return []
     try:
@@ -64,9 +64,9 @@ def query_nodes(instance: Instance) -> list[ClusterNode]:
 
 
 def cancel_all_jobs(instance: Instance, timeout_s: float) -> int:
-    """Cancel every job; gives their number.  They end when their nodes confirm it.
+    """Cancel every job, and return their number. The jobs end when their nodes confirm it.
 
-    Raises ClusterError when slurmctld does not answer in `timeout_s`.
+    :raises ClusterError: slurmctld does not answer within `timeout_s`.
     """
     jobs = instance.run_in(LOGIN, ["squeue", "--noheader", "--format=%A"], timeout_s).stdout.split()
     if jobs:
@@ -75,7 +75,7 @@ def cancel_all_jobs(instance: Instance, timeout_s: float) -> int:
 
 
 def no_jobs(instance: Instance) -> bool:
-    """Whether the queue is empty: nothing waits, runs or ends."""
+    """Return whether the queue is empty: no job waits, runs or ends."""
     queue = instance.run_in(LOGIN, ["squeue", "--noheader"])
     return queue.returncode == 0 and not queue.stdout.strip()
 
@@ -92,7 +92,7 @@ class DaemonStatus:
 
 @dataclasses.dataclass(frozen=True)
 class ClusterStatus:
-    """One look at a running cluster; memory is the sum of the proportional shares (PSS) of its processes."""
+    """The state of a running cluster. The memory is the sum of the proportional shares (PSS) of its processes."""
 
     daemons: list[DaemonStatus]
     nodes: list[ClusterNode]
@@ -109,7 +109,7 @@ class ClusterStatus:
 
 
 def examine(instance: Instance) -> ClusterStatus | None:
-    """Look at the cluster; None when it is not up."""
+    """Examine the cluster. Return None if it is not up."""
     inits = instance.inits()
     if LOGIN not in inits:
         return None
@@ -130,7 +130,7 @@ def examine(instance: Instance) -> ClusterStatus | None:
 
 
 def _scratch_fs(pid: int) -> str:
-    """Type of the file system on /scratch (proc_pid_mountinfo(5))."""
+    """Return the type of the file system on /scratch (proc_pid_mountinfo(5))."""
     with open(f"/proc/{pid}/mountinfo", encoding="utf-8") as stream:
         for line in stream:
             if line.split()[4] == "/scratch":

@@ -1,4 +1,4 @@
-"""Take a cluster down so that nothing of it remains."""
+"""Stop a cluster, so that none of its processes remains."""
 
 import contextlib
 import signal
@@ -13,14 +13,14 @@ from kappa.embedded_cluster.layout import LOGIN, StateLayout
 from kappa.embedded_cluster.processes import ProcessId, members
 from kappa.embedded_cluster.status import cancel_all_jobs, no_jobs
 
-_ORDERLY_S = 30.0  # for each step of an orderly stop; afterwards everything is killed
+_ORDERLY_S = 30.0  # longest time for each step of an orderly stop, before everything is killed
 _CGROUPS_ARE_MIXED = Path("/sys/fs/cgroup/unified").is_dir()  # versions 1 and 2 side by side
 
 
 def stop_cluster(layout: StateLayout, progress: ConsoleProgress) -> bool:
-    """End the cluster of a state directory; False when none was up.
+    """Stop the cluster of a state folder. Return False if none was up.
 
-    Works from the process tree, so also for one whose records are lost or damaged.
+    It uses the process tree, so it works even if the cluster's records are lost or damaged.
     """
     outer = find_outer(layout)
     if outer:
@@ -37,9 +37,9 @@ def stop_cluster(layout: StateLayout, progress: ConsoleProgress) -> bool:
             _end_daemons(instance)
         _end_namespaces(outer)
         _remove_cgroups(cgroups)
-        progress.step("cluster ended", since)
+        progress.step("cluster stopped", since)
     for pid_file in layout.run.glob("*.pid"):
-        # After a crash the kernel may still be ending what is named there.
+        # After a crash, the kernel may still be ending this process.
         process = ProcessId.read(pid_file)
         if process and not process.wait_gone(_ORDERLY_S):
             raise ClusterError(_undying(process))
@@ -52,23 +52,23 @@ def stop_cluster(layout: StateLayout, progress: ConsoleProgress) -> bool:
 
 
 def _end_jobs(instance: Instance) -> None:
-    """Cancel all jobs and wait for them, so that accounting knows their end."""
+    """Cancel all jobs, and wait for them, so that accounting records their end."""
     slurmctld = login_daemons(instance)[-1]
     if find_process(instance, slurmctld):
-        with contextlib.suppress(ClusterError):  # a controller that does not answer is ended with the rest
+        with contextlib.suppress(ClusterError):  # a controller that does not answer is killed with the rest
             if cancel_all_jobs(instance, _ORDERLY_S):
                 Deadline(_ORDERLY_S).poll(lambda: no_jobs(instance), interval_s=0.1)
 
 
 def _end_daemons(instance: Instance) -> None:
-    """The controller saves its state first, the database is last."""
+    """Stop the daemons: the controller first, so that it saves its state; the database last."""
     for daemon in reversed(login_daemons(instance)):
         if daemon.program != "munged":
             stop_daemon(instance, daemon, _ORDERLY_S)
 
 
 def _end_namespaces(outer: ProcessId) -> None:
-    """Kill the first process of the namespaces, with which the kernel ends all others, then its parent."""
+    """Kill the first process of the namespaces, then its parent. The kernel ends all other processes."""
     for process in (login_init_of(outer), outer):
         if process:
             process.send(signal.SIGKILL)
@@ -77,11 +77,11 @@ def _end_namespaces(outer: ProcessId) -> None:
 
 
 def _undying(process: ProcessId) -> str:
-    return f"process {process.pid} of the cluster does not end: see ps -p {process.pid} -o stat,wchan,args"
+    return f"process {process.pid} of the cluster does not end: see `ps -p {process.pid} -o stat,wchan,args`"
 
 
 def _free_loop_devices(image: Path) -> None:
-    """Free the loop devices of a scratch image; the kernel does so itself, a moment after the last mount."""
+    """Free the loop devices of a scratch image, if the kernel has not freed them soon after the last mount."""
     if not Deadline(2).poll(lambda: not _loop_devices(image)):
         for device in _loop_devices(image):
             _losetup("--detach", device)
@@ -97,7 +97,7 @@ def _losetup(*arguments: str) -> str:
 
 
 def _cgroups_of(instance: Instance) -> set[Path]:
-    """Folders of control groups that cluster processes were put into after the start."""
+    """Return the control groups into which cluster processes were put after the start."""
     inits = instance.inits()
     if LOGIN not in inits:
         return set()
@@ -106,7 +106,7 @@ def _cgroups_of(instance: Instance) -> set[Path]:
 
 
 def _cgroup_folders(pid: int) -> set[Path]:
-    """cgroups(7): lines ID:CONTROLLERS:PATH, version 2 without controllers."""
+    """Return a process's control groups. cgroups(7): lines ID:CONTROLLERS:PATH, version 2 without controllers."""
     folders = set()
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():

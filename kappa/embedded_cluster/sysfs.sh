@@ -1,8 +1,8 @@
 #!/bin/bash
-# Sourced by the two init scripts: sysfs shows the network devices of the namespace that mounts it.
+# Sourced by the two init scripts. A sysfs shows the network devices of the namespace that mounts it.
 
-# mount_sysfs TARGET: a sysfs of this network namespace on TARGET, with the file systems that the current /sys carries;
-# a copy of the current /sys where the kernel refuses a new one.
+# mount_sysfs TARGET: mount a sysfs of this network namespace on TARGET, with the file systems below the current /sys.
+# If the kernel refuses a new sysfs, bind the current /sys.
 mount_sysfs() {
   local target=$1 submount
   if ! mount -t sysfs -o nosuid,nodev,noexec sysfs "$target" 2>/dev/null; then

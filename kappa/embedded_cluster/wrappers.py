@@ -1,4 +1,4 @@
-"""The folder of Slurm commands that a user of the host puts on PATH."""
+"""Write the folder of Slurm commands that a user of the host puts on PATH."""
 
 import os
 import shlex
@@ -11,13 +11,13 @@ from kappa.embedded_cluster.processes import EXITING
 
 SLURM_COMMANDS = ("sbatch", "srun", "salloc", "scancel", "sacct", "sacctmgr", "squeue", "scontrol", "sinfo")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# What a Slurm of the host may have set, and would lead the commands away from the cluster.
+# Variables of the host's Slurm, which would lead the commands to another cluster.
 HOST_VARIABLES = ("SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOBID")
 _MARK = "kappa-cluster-wrapper"
 
 
 def find_program(name: str) -> str | None:
-    """Path of an installed program; the wrappers of this or another cluster are passed over."""
+    """Return the path of an installed program. Ignore the wrappers of this and other clusters."""
     for folder in f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}".split(":"):
         found = shutil.which(name, path=folder) if folder else None
         if found and _MARK.encode() not in Path(found).read_bytes()[:256]:
@@ -26,15 +26,15 @@ def find_program(name: str) -> str | None:
 
 
 def namespace_flags(rootless: bool) -> list[str]:
-    """nsenter(1) options that enter one place of the cluster."""
+    """Return the options of nsenter(1) that enter a place of the cluster."""
     return (["--user"] if rootless else []) + ["--mount", "--uts", "--ipc", "--net", "--pid"]
 
 
 def render_wrapper(command: str, program: str, layout: StateLayout, rootless: bool, manager: Path) -> str:
-    """A shell script that runs `program` in the login namespace.
+    """Return a shell script that runs `program` in the login namespace.
 
-    It keeps arguments, working directory, environment, standard streams and exit status.  The namespace's first
-    process is checked by its start time and boot.  A wrapper that is ended takes the command with it.
+    It keeps arguments, working directory, environment, standard streams and exit status. It checks the first
+    process of the namespace by its start time and boot. The command ends with the wrapper.
     """
     hint = f"run {shlex.quote(str(manager))} up --state {shlex.quote(str(layout.state))}"
     return f"""\
@@ -44,7 +44,7 @@ set -eu
 state={shlex.quote(str(layout.state))}
 program={shlex.quote(program)}
 
-# Inside the cluster (a job that inherited PATH) the command itself is at hand.
+# Inside the cluster (a job that inherited PATH), run the command itself.
 # shellcheck disable=SC3013 # POSIX since 2024, and known to dash, bash and BusyBox before
 if [ {INSIDE} -ef "$state" ]; then exec "$program" "$@"; fi
 
@@ -57,7 +57,7 @@ is_init() {{
   IFS= read -r line < "/proc/$pid/stat" || return 1
   # shellcheck disable=SC2086 # split into the fields of proc(5), the third first
   set -- ${{line##*) }}
-  # the seventh are the process's flags, of which {EXITING} says that it is ending
+  # the seventh field has the process's flags; {EXITING} means that it is ending
   [ "$boot" = "$boot_now" ] && [ "${{20}}" = "$start" ] && [ "$(($7 & {EXITING}))" = 0 ]
 }}
 {{ read -r pid start boot < "$state/run/{LOGIN}.pid"; }} 2>/dev/null || not_up

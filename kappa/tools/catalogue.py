@@ -1,9 +1,11 @@
-"""The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
+"""Generate the catalogue of checks and the tables of the vocabulary from ReFrame's description of the suite.
 
-They are ``kappa/core/vocabulary/checks.json``, and the tables between marker lines in ``docs/catalogue.md``,
-``docs/site-reference.md`` and ``docs/coverage.md``.
+The generated files are ``kappa/core/vocabulary/checks.json``, the tables between marker lines in ``docs/catalogue.md``,
+``docs/site-reference.md`` and ``docs/coverage.md``, and a page for each check in ``docs/checks/``.
 """
 
+import ast
+import functools
 import json
 import pathlib
 import re
@@ -17,20 +19,22 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.sites import key_tables
-from kappa.core.vocabulary import checks, tables
+from kappa.core.vocabulary import check_pages, checks, tables
 from kappa.core.vocabulary.modes import MODES
 from kappa.tools import coverage
 from kappa.tools.tables import Place
 
 Case = dict[str, Any]
-"""As ReFrame describes it."""
+"""A case as ReFrame describes it."""
+# Pages of docs/ that explain the checks which they mention.
+_TOPICS = ("congestion.md", "localisation.md", "simulated.md", "wrong-bits.md")
 HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 
 
 def described_cases() -> list[Case]:
-    """Every case of the suite as ``reframe --describe`` gives it, whatever a site offers.
+    """Return every case of the suite from ``reframe --describe``, independent of any site.
 
-    :raises InputError: ReFrame cannot do it, or does not load a check; says what ReFrame printed.
+    :raises InputError: ReFrame fails, or does not load a check. The message has ReFrame's output.
     """
     reframe = pathlib.Path(sysconfig.get_path("scripts"), "reframe")
     with tempfile.TemporaryDirectory() as elsewhere:
@@ -45,12 +49,12 @@ def described_cases() -> list[Case]:
         raise InputError(f"reframe --describe failed: {done.stderr or done.stdout}")
     cases = [case for case in json.loads(done.stdout) if case.get("check_class")]
     if missing := sorted(checks.declared().keys() - {case["@class"] for case in cases}):
-        raise InputError(f"ReFrame did not load {', '.join(missing)}: {done.stderr.strip() or 'see reframe -l'}")
+        raise InputError(f"ReFrame did not load {', '.join(missing)}: {done.stderr.strip() or 'see `reframe -l`'}")
     return cases
 
 
 def rows(cases: list[Case]) -> list[tuple[str, ...]]:
-    """A row of the catalogue for each class, sorted by family: cells as in ``HEADER``."""
+    """Return a row of the catalogue for each class, sorted by family, with the cells of ``HEADER``."""
     by_class: dict[str, list[Case]] = {}
     for case in cases:
         by_class.setdefault(case["@class"], []).append(case)
@@ -66,13 +70,13 @@ def rows(cases: list[Case]) -> list[tuple[str, ...]]:
 
 
 def duration(case: Case) -> str:
-    """Return the duration of a case, as the table shows it; ``≈`` marks an estimate."""
+    """Return the duration of a case for the table. ``≈`` marks an estimate."""
     measured_s, estimated_s = case["measured_s"], case["estimated_s"]
     return f"{measured_s:g} s" if measured_s else f"≈ {estimated_s:g} s"
 
 
 def as_json(cases: list[Case]) -> str:
-    """``checks.json``: a line for each class, which ``kappa.core.vocabulary.checks.Check`` reads."""
+    """Return ``checks.json``: a line for each class, for ``kappa.core.vocabulary.checks.Check``."""
     by_class: dict[str, Case] = {}
     for case in cases:
         check = by_class.setdefault(
@@ -86,14 +90,39 @@ def as_json(cases: list[Case]) -> str:
                 "tunables": case["tunable"],
                 "cases": [],
                 "on_fabrics": case["on_fabrics"],
+                **{key: case[key] for key in ("failure_means", "hint", "measured_s", "estimated_s", "informational")},
+                "programs": [],
+                "runs": docstring(pathlib.Path(case["@file"]), case["@class"]),
+                "defaults": {variable: case[variable] for variable in case["tunable"]},
+                "pages": [name for name in _TOPICS if f"`{case['@class']}`" in _topic(name)],
             },
         )
         check["modes"] = [mode for mode in MODES if mode in {*check["modes"], *case["tags"]}]
         check["metrics"] |= case["metric_units"]
+        named = [case.get("benchmark"), case["executable"], *case["programs"]]
+        check["programs"] += [one for one in named if one and one[0] != "<" and one not in check["programs"]]
         parameters = dict(word[1:].split("=", 1) for word in re.findall(r"%[^ .]+=\S*", case["name"]))
         check["cases"].append({"parameters": parameters, "features": case["case_features"]})
     lines = (f"{json.dumps(name)}: {json.dumps(check, ensure_ascii=False)}" for name, check in sorted(by_class.items()))
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def docstring(file: pathlib.Path, name: str) -> str:
+    """Return the first paragraph of a class's docstring, or else of its module's, as a line of Markdown."""
+    module = _parsed(file)
+    (declared,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == name)
+    said = ast.get_docstring(declared) or ast.get_docstring(module) or ""
+    return " ".join(said.partition("\n\n")[0].replace("``", "`").split())
+
+
+@functools.cache
+def _parsed(file: pathlib.Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _topic(name: str) -> str:
+    return (SUITE / "docs" / name).read_text(encoding="utf-8")
 
 
 def _checks_file() -> pathlib.Path:
@@ -101,8 +130,7 @@ def _checks_file() -> pathlib.Path:
 
 
 def renew(cases: list[Case]) -> None:
-    """Write ``checks.json`` before all else: the sites of which pages tell are compared with it, and may name what is
-    new already."""
+    """Write ``checks.json``. Do this first: the pages read sites, whose names are compared with this file."""
     described = as_json(cases)
     if not _checks_file().is_file() or _checks_file().read_text(encoding="utf-8") != described:
         write_atomically(_checks_file(), described, 0o644)
@@ -110,26 +138,27 @@ def renew(cases: list[Case]) -> None:
         known.cache_clear()
 
 
-def stale(cases: list[Case]) -> dict[pathlib.Path, str]:
-    """The files that are made from the suite and out of date, with the text that each has to have.
+def stale(cases: list[Case]) -> dict[pathlib.Path, str | None]:
+    """Return the generated files that are out of date, each as in ``generated``.
 
-    :raises InputError: as of ``generated``.
+    :raises InputError: as in ``generated``.
     """
     wanted = generated(cases)
-    return {path: text for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text}
+    found = {path: path.read_text("utf-8") if path.is_file() else None for path in wanted}
+    return {path: text for path, text in wanted.items() if found[path] != text}
 
 
-def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
-    """Every file that is made from the suite, with the text that it has to have.
+def generated(cases: list[Case]) -> dict[pathlib.Path, str | None]:
+    """Return every generated file with its text; ``None`` for the page of a check that no longer exists.
 
-    :raises InputError: a page is not there or lacks the marker lines of a table, which is named with the page; or the
-        data of ``docs/coverage.md`` cannot be used, which is named with its line.
+    :raises InputError: a page is missing, or has no marker lines for a table; or the data of ``docs/coverage.md``
+        cannot be used. The message names the page and table, or the line.
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
-    wanted = {_checks_file(): described}
+    wanted: dict[pathlib.Path, str | None] = {_checks_file(): described}
     of_file = {
-        "docs/catalogue.md": {"catalogue": page(cases)},
+        "docs/catalogue.md": {"catalogue": page(cases, linked=True)},
         "docs/site-reference.md": tables.of_site(known) | key_tables.of_files(),
         coverage.PAGE: {"coverage": coverage.page(coverage.read(SUITE / coverage.DATA, known), known)},
     }
@@ -142,14 +171,22 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
             except InputError as err:
                 raise InputError(f"{clean(str(path))}: {err}") from None
         wanted[path] = text
-    return wanted
+    folder = SUITE / check_pages.FOLDER
+    gone = dict.fromkeys(folder.glob("*.md"))
+    return {**wanted, **gone, **{folder / f"{name}.md": check_pages.page(name, check) for name, check in known.items()}}
 
 
-def page(cases: list[Case]) -> str:
-    """The catalogue of checks as Markdown."""
-    return tables.as_markdown([HEADER, *rows(cases)])
+def page(cases: list[Case], *, linked: bool = False) -> str:
+    """Return the catalogue of checks as Markdown.
+
+    :param linked: whether each check links to its page, as in docs/.
+    """
+    found = rows(cases)
+    if linked:
+        found = [(f"[{row[0]}](checks/{row[0].strip('`')}.md)", *row[1:]) for row in found]
+    return tables.as_markdown([HEADER, *found])
 
 
 def place(title: str) -> Place:
-    """Where the table ``title`` stands in its page."""
+    """Return the place of the table ``title`` in its page."""
     return Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->")

@@ -1,8 +1,7 @@
-"""What the source documents measure, and which checks measure it here: ``docs/coverage.yaml`` as the tables of
-``docs/coverage.md``.
+"""Write the tables of ``docs/coverage.md`` from ``docs/coverage.yaml``: which check measures what a document measures.
 
-The data names documents, what they measure, and checks; whether these run is not said there but follows from what the
-embedded site states, so that it cannot become untrue.
+The data names documents, their measurements, and checks. It does not state whether the checks run: this follows from
+the embedded site, so that it is always true.
 """
 
 import pathlib
@@ -32,8 +31,8 @@ Text = Annotated[str, Meta(min_length=1)]
 
 
 class Proxy(Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands for a code that cannot be had: its ``pattern`` of communication, the rule for the ``size`` of its
-    problem, and which ``scaling`` the document measures."""
+    """Replacement of a code that is not available: its ``pattern`` of communication, the rule for the ``size`` of the
+    problem, and the ``scaling`` that the document measures."""
 
     code: Text
     pattern: Text
@@ -42,8 +41,11 @@ class Proxy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CoverageRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """``needs`` are features of the document's system besides those that the checks need; ``simulated_on`` are fabrics
-    on which the checks are simulated, too."""
+    """A row of the page.
+
+    ``needs`` are features of the document's system, in addition to the features that the checks need. ``simulated_on``
+    are fabrics on which the checks are also simulated.
+    """
 
     measured: Text
     system: Text
@@ -75,12 +77,12 @@ class Provided:
         site = Site(EMBEDDED)
         assert site.description  # it has a site.yaml
         stated = site.description.as_stated
-        # Without a reason for the lack of a feature, the machine alone tells of it, or the run is incomplete.
+        # A missing feature without a reason: the machine has it, or the run is INCOMPLETE.
         of_machine = {one for found in unexplained(stated, site.expected, FULL) for one in found.features}
         return cls(frozenset(stated.stated_features() | of_machine))
 
     def lacking(self, check: CataloguedCheck, needs: Collection[str]) -> frozenset[str]:
-        """The features without which the case that comes nearest does not run."""
+        """Return the missing features of ``check``'s case that lacks the fewest, and the missing ones of ``needs``."""
         environ = [need for need in check.needs_environ if not self.features & set(need.split("|"))]
         cases = [{*case.features} - self.features - {*needs} for case in check.cases]
         partition = min(cases, key=lambda one: (len(one), sorted(one)))
@@ -88,8 +90,9 @@ class Provided:
 
 
 def read(path: pathlib.Path, checks: Mapping[str, CataloguedCheck]) -> CoverageData:
-    """
-    :raises InputError: it cannot be used; names file, line, row and what was expected.
+    """Read the rows from ``path``.
+
+    :raises InputError: the file is not valid; names file, line, row and the expected value.
     """
     file = YamlFile(path)
     found = file.decode(CoverageData)
@@ -108,13 +111,13 @@ def read(path: pathlib.Path, checks: Mapping[str, CataloguedCheck]) -> CoverageD
 
 
 def state(row: CoverageRow, checks: Mapping[str, CataloguedCheck], provided: Provided) -> str:
-    """One of four, and the features that are lacking, of each check if not all lack the same."""
+    """Return one of the four states, and the missing features: for each check if they differ."""
     if not row.checks:
         return MISSING
     lacking = {name: provided.lacking(checks[name], row.needs) for name in row.checks}
     here = [name for name, features in lacking.items() if not features]
     if len(set(lacking.values())) == 1:
-        needed = f", which lacks {_ticked(lacking[row.checks[0]])}" if not here else ""
+        needed = f": lacks {_ticked(lacking[row.checks[0]])}" if not here else ""
     else:
         each = (f"`{name}` lacks {_ticked(features)}" for name, features in lacking.items() if features)
         needed = f"; {', '.join(each)}"
@@ -124,7 +127,7 @@ def state(row: CoverageRow, checks: Mapping[str, CataloguedCheck], provided: Pro
 
 
 def page(coverage: CoverageData, checks: Mapping[str, CataloguedCheck]) -> str:
-    """How many rows are in which state and which are missing, then a table for each document."""
+    """Return the number of rows in each state, then a table for each document."""
     provided = Provided.here()
     states = {id(row): state(row, checks, provided) for document in coverage.documents for row in document.rows}
     counts = Counter(_kind(one) for one in states.values())
@@ -143,7 +146,7 @@ def _kind(text: str) -> str:
 def _cells(row: CoverageRow, text: str) -> tuple[str, ...]:
     remarks = [row.remarks, f"simulated on {_ticked(row.simulated_on)}" if row.simulated_on else ""]
     if proxy := row.proxy:
-        begins = "stands for it" if row.checks else "could stand for it"
+        begins = "proxy" if row.checks else "possible proxy"
         words = {begins: proxy.code, "pattern": proxy.pattern, "size": proxy.size, "scaling": proxy.scaling}
         remarks += [f"{title}: {text}" for title, text in words.items()]
     return (row.measured, row.system, _ticked(row.checks, sort=False), text, "; ".join(filter(None, remarks)))

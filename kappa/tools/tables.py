@@ -1,4 +1,4 @@
-"""Rates with confidence intervals, and the places of tables in pages."""
+"""Rates with confidence intervals, and the places of generated tables in pages."""
 
 import math
 import pathlib
@@ -15,13 +15,13 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Rate:
-    """``hits`` of ``trials``."""
+    """A rate: ``hits`` out of ``trials``."""
 
     hits: int
     trials: int
 
     def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson (Biometrika 26, 1934): holds at least 95 % of the time for any number of trials."""
+        """Return the 95 % confidence interval (Clopper and Pearson, Biometrika 26, 1934), for any number of trials."""
         if not self.trials:
             return 0.0, 1.0
         found = binomtest(self.hits, self.trials).proportion_ci(_CONFIDENCE, method="exact")
@@ -35,7 +35,7 @@ class Rate:
 
 
 def least_trials(rate: float) -> int:
-    """How many trials without a hit it takes for the interval to end at ``rate`` or below."""
+    """Return the number of trials without a hit after which the interval ends at ``rate`` or below."""
     return math.ceil(math.log((1 - _CONFIDENCE) / 2) / math.log1p(-rate))
 
 
@@ -54,7 +54,7 @@ class Place:
         before, begin, rest = page.partition(f"{self.begin}\n")
         _, end, after = rest.partition(self.end)
         if not begin or not end:
-            raise InputError(f"expected the lines `{self.begin}` and `{self.end}`")
+            raise InputError(f"expected the lines `{self.begin}` and `{self.end}`: add them where the table belongs")
         return f"{before}{begin}{text}\n{end}{after}"
 
     def page(self, path: pathlib.Path, text: str) -> str:

@@ -1,7 +1,7 @@
-"""EMT application: program and reference network, and checks of one run: correct bits, scaling, real time.
+"""EMT application: the program, the reference network, and checks of one run: correct bits, scaling, real time.
 
-An environment with the feature ``emt`` has ``emt`` on PATH; one with ``emt-build`` builds it from this repository
-(``base/cmake_program.py``).
+An environment with the feature ``emt`` has ``emt`` on PATH. An environment with ``emt-build`` builds it from this
+repository (``base/cmake_program.py``).
 """
 
 import pathlib
@@ -25,16 +25,16 @@ from reframe_checks.parsers import core_programs, emt
 class EmtProgram(CMakeProgram):
     source = str(pathlib.Path(__file__).resolve().parents[2] / "emt_app")
     program = "emt"
-    # All files in a few: less than half of the time, and what the compiler reads of libraries it reads once.
+    # A unity build takes less than half of the time, because the compiler reads the headers of libraries once.
     cmake_options = ["-DEMT_TESTS=OFF", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16"]
     built_with = "emt-build"
     installed = "emt"
 
 
 class EmtCheck(KappaCheck):
-    """A check of the Hydro-Quebec-like network (IPST 2023, Table I), replicated ``network_scale`` times.
+    """A check that simulates the Hydro-Quebec-like network (IPST 2023, Table I), replicated ``network_scale`` times.
 
-    References and bits on record are those of the network alone, with constant EMFs in place of its machines.
+    References and recorded bits are for the network alone, with constant EMFs instead of its machines.
     """
 
     needs_partition = ["compute"]
@@ -42,13 +42,13 @@ class EmtCheck(KappaCheck):
     build = rfmb.fixture(EmtProgram, scope="environment")
 
     network_scale = SiteVariable(1, "whole number", "", "copies of the reference network")
-    #: Of the network's random choices.
+    #: Seed of the network's random choices.
     seed = rfmb.variable(int, value=1)
     steps = SiteVariable(20000, "whole number", "", "steps of the simulation")
 
     @rfmb.run_after("setup")
     def generate_networks(self):
-        # What is built for simulations runs in no other way.
+        # A program that is built for simulations runs with the simulator's launcher only.
         launch = [self.launch_on(1)] if self.simulated else []
         self.prerun_cmds = [
             *self.prerun_cmds,
@@ -62,25 +62,34 @@ class EmtCheck(KappaCheck):
         ]  # fmt: skip
 
     def networks(self):
-        """File -> copies of the reference network in it."""
+        """Return the networks to generate: file -> copies of the reference network in it."""
         return {"network.json": self.network_scale}
 
 
 @rfm.simple_test
 class EmtCorrectness(Scaled, EmtCheck):
-    """The EMT application computes the same bits on one rank and on all, in both exchange modes.
+    """Compare the bits that the EMT application computes on one rank and on all ranks, in both exchange modes.
 
-    One job runs the network on one rank and then on all ranks of the scale; the checksum over all node voltages at
-    all steps has to be the same. A difference means a wrong message, memory error or arithmetic unit.
+    One job runs the network on one rank, and then on all ranks of the scale. The checksum over all node voltages at all
+    steps must be the same. A difference means a wrong message, a memory error or a faulty arithmetic unit.
     """
 
-    descr = "EMT application: same solution for any number of ranks"
+    descr = (
+        "Compares the EMT application's solution on one rank and on all ranks; finds wrong messages, memory errors and "
+        "faulty arithmetic units"
+    )
     family = "application/emt-correctness"
     measured_s = 2
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     steps = 2000
-    hint = "run it on each node alone: a node whose checksum differs computes or transmits wrongly; look at its memory"
+    hint = (
+        "run the check on each node alone; a node with another checksum computes or sends wrong data: test its memory"
+    )
+    failure_means = (
+        "One rank and all ranks computed different bits from the same network: a message, a memory module or a core is "
+        "wrong. Run the one-node case on each node, and test the memory of the node that fails."
+    )
 
     def command_lines(self):
         run = [self.executable, "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}"]
@@ -91,8 +100,8 @@ class EmtCorrectness(Scaled, EmtCheck):
     def read_results(self):
         texts = (self.output_text(name) for name in ("single.json", "all.json"))
         self.single, self.all = (self.parsed(emt.EmtResult.read, text) for text in texts)
-        # No figure out of bounds: what is wrong once is not measured again.
-        same = "the checksums of one rank and of all differ: {0} and {1}"
+        # As an error, so that the job does not re-measure: one wrong result is enough.
+        same = "the checksums of one rank and of all ranks differ: {0} and {1}"
         return sn.all([
             sn.assert_eq((self.single.ranks, self.all.ranks), (1, self.num_tasks)),
             sn.assert_eq(self.single.checksum, self.all.checksum, msg=same),
@@ -101,25 +110,28 @@ class EmtCorrectness(Scaled, EmtCheck):
     metrics = {"distinct_checksums": ("", lambda self: len({self.single.checksum, self.all.checksum}))}
 
 
-# Of a round: values on record are of so many.
+# Steps of a round; recorded values are for this number of steps.
 STEPS = 1000
 
 
 @rfm.simple_test
 class EmtBits(SameBits, OnEachNode, EmtCheck):
-    """Wrong bits: every core of every node simulates the same network by itself, and all have to end with the same
-    bits.
+    """Find wrong bits: every core of every node simulates the same network alone, and all must get the same bits.
 
-    The digest is over all voltages at all steps and all that is left in memory (``emt alike``). It is compared with
-    those of all other cores and with the one on record for the version of Eigen (``localise/golden_bits.json``).
-    Which network it is changes from night to night.
+    The digest covers all voltages at all steps and the final memory (``emt alike``). It is compared with the digests of
+    all other cores, and with the recorded digest for the version of Eigen (``localise/golden_bits.json``). The network
+    changes from night to night.
     """
 
-    descr = "EMT application: same solution on every core"
+    descr = "Simulates the same network with the EMT application on every core; finds cores that compute wrong bits"
     family = "application/emt-bits"
     measured_s = 4
     needs_partition = ["cores"]
     hint = WRONG_BITS
+    failure_means = (
+        "A core ended with bits that differ from those of the other cores or from those on record: it computes or "
+        "remembers wrongly. Keep users' jobs off the named node until its memory and processor are tested."
+    )
     read_bits = staticmethod(core_programs.EmtAlikeResult.read)
 
     not_tunable = ("network_scale", "steps")
@@ -132,7 +144,7 @@ class EmtBits(SameBits, OnEachNode, EmtCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.num_tasks, self.num_tasks_per_node = self.num_tasks * self.cores_per_node, self.cores_per_node
-        self.use_multithreading = False  # a rank on each core, not on each thread of half of them
+        self.use_multithreading = False  # else Slurm puts two ranks on each of half of the cores
         self.executable_opts = [
             "alike", "network.json", f"--steps={STEPS}", f"--seconds={self.seconds}", f"--variant={self.variant}",
             f"--result={self.result}",
@@ -141,23 +153,31 @@ class EmtBits(SameBits, OnEachNode, EmtCheck):
 
 @rfm.simple_test
 class EmtScaling(Scaled, EmtCheck):
-    """Strong scaling of the EMT application: step time and parallelisation cost kappa' over ranks.
+    """Measure the strong scaling of the EMT application: step time and parallelisation cost kappa' over ranks.
 
-    Gated are the medians over the repeats of each run's median block of steps: a mean is moved by one interruption,
-    and the median of single steps leaves out the waiting of exchange mode ``slack``. All else is of the median
-    repeat; speed-up, efficiency and Karp-Flatt are recorded for the report. The exchange mode ``step`` sends and
-    waits at every step, as in the paper; ``slack`` waits only when a wave is needed.
+    Step time and kappa' have bounds. Each is the median over the repeats of the run's median block of steps: one
+    interruption would move a mean, and the median of single steps would miss the waiting of exchange mode ``slack``.
+    All other figures come from the median repeat. Speed-up, efficiency and Karp-Flatt's figure are recorded for the
+    report. The exchange mode ``step`` sends and waits at every step, as in the paper. ``slack`` waits only when it
+    needs a wave.
     """
 
-    descr = "EMT application: step time and parallelisation cost"
+    descr = (
+        "Measures step time and parallelisation cost of the EMT application over ranks; finds slow cores and slow "
+        "messages"
+    )
     family = "application/emt-scaling"
     measured_s = 3
     scale = rfmb.parameter(["one_core", "one_node", "two_nodes", "whole_partition"], loggable=True)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time_p50", "step_time_p99", "phi", "imbalance"]
-    hint = "compare kappa' with the OSU latency of the same nodes; a large imbalance points at one slow node or core"
+    hint = "compare kappa' with the OSU latency of the same nodes; a large imbalance means one slow node or core"
+    failure_means = (
+        "A step, or its parallelisation cost kappa', takes longer than the bound allows. If the case of one node fails "
+        "too, look for a slow core or node; if only the larger cases fail, look at the network."
+    )
     repeats = 3
-    #: ranks and the paper's figures of merit, for plots over ranks.
+    #: Ranks and the paper's figures of merit, for plots over ranks.
     scaling = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     def command_lines(self):
@@ -174,12 +194,12 @@ class EmtScaling(Scaled, EmtCheck):
             if (result.ranks, result.exchange, result.steps) != (self.num_tasks, self.exchange, self.steps):
                 raise SanityError(
                     f"emt ran {result.steps} steps on {result.ranks} ranks in mode {result.exchange}, "
-                    f"asked for {self.steps} on {self.num_tasks} in mode {self.exchange}"
+                    f"expected {self.steps} on {self.num_tasks} in mode {self.exchange}"
                 )
         if len({result.checksum for result in results}) != 1:
-            raise SanityError("repeats of one case gave different solutions: see EmtCorrectness")
+            raise SanityError("repeats of one case gave different solutions: run EmtCorrectness")
         self.median = sorted(results, key=lambda result: result.step_block_p50_us)[self.repeats // 2]
-        # Of an odd number of repeats, the median step time is the median repeat's; kappa' may be another's.
+        # With an odd number of repeats, the median step time is from this repeat; the median kappa' may be another's.
         self.median_kappa_us = statistics.median(result.kappa_block_p50_us for result in results)
         figures = (self.median.speedup, self.median.efficiency, self.median.karp_flatt, self.median_kappa_us)
         self.scaling = written(Scaling(self.exchange, self.num_tasks, *figures))
@@ -200,16 +220,15 @@ RESULT = "result.json"
 
 @rfm.simple_test
 class EmtRealTime(Scaled, EmtCheck):
-    """Whether a partition can serve hardware in the loop: the EMT application with each step held to its time of wall
-    time.
+    """Run the EMT application in real time: can the partition serve hardware in the loop?
 
-    A step of 50 us is late when it ends behind its time, for whatever reason: its work, a message, or an
-    interruption. The paper's tool is an offline one; hardware in the loop needs every step in time. Gated are the
-    late steps of the rank with most, per million steps, and how late the worst was. Each node's figures are
-    evidence: what holds up one node makes its neighbours late, too, so no node is blamed by them alone.
+    A step of 50 us is late if it ends after its wall time, whether because of its work, a message or an interruption.
+    The paper's tool runs offline, but hardware in the loop needs every step in time. Bounds apply to the late steps of
+    the rank with most of them, per million steps, and to the worst delay. The figures of each node are evidence only:
+    a delay of one node makes its neighbours late, too.
     """
 
-    descr = "EMT application: steps held to wall time, and those that are late"
+    descr = "Runs the EMT application in real time and counts late steps; finds interruptions and slow cores"
     family = "application/emt-real-time"
     estimated_s = 12
     modes = ("acceptance",)
@@ -217,8 +236,12 @@ class EmtRealTime(Scaled, EmtCheck):
     exchange = rfmb.parameter(["step"], loggable=True)
     informational = ["episodes", "late_p999"]
     hint = (
-        "of the node with most look at what else runs there (`ps -eo psr,comm`), interrupts (/proc/interrupts), "
-        "frequency and power limits, whether ranks have cores of their own"
+        "on the node with most late steps, check other processes (`ps -eo psr,comm`), interrupts (/proc/interrupts), "
+        "frequency and power limits, and that each rank has its own core"
+    )
+    failure_means = (
+        "Too many steps of 50 us ended late, or one ended too late, for hardware in the loop. Find what interrupts the "
+        "rank with most late steps; the check names no node, because a late node makes its neighbours late."
     )
     steps = 200000
 
@@ -235,7 +258,7 @@ class EmtRealTime(Scaled, EmtCheck):
         if (len(self.result.ranks), self.result.steps) != (self.num_tasks, self.steps):
             raise SanityError(
                 f"emt ran {self.result.steps} steps on {len(self.result.ranks)} ranks, "
-                f"asked for {self.steps} on {self.num_tasks}"
+                f"expected {self.steps} on {self.num_tasks}"
             )
         nodes = {rank.node for rank in self.result.ranks}
         for metric, unit, value in (
@@ -251,13 +274,13 @@ class EmtRealTime(Scaled, EmtCheck):
         return 1e6 * rank.overruns / self.result.steps
 
     metrics = {
-        # Late steps in a million, of the rank with most.
+        # Late steps per million, for the rank with most of them.
         "overruns": ("per million", lambda self: max(map(self.per_million, self.result.ranks))),
-        # Rows of late steps in a million steps, of the rank with most.
+        # Sequences of late steps per million steps, for the rank with most of them.
         "episodes": (
             "per million", lambda self: max(1e6 * rank.episodes / self.result.steps for rank in self.result.ranks),
         ),
-        # Of all steps, those in time being 0 late.
+        # Percentile over all steps; a step in time is 0 late.
         "late_p999": ("us", lambda self: max(rank.late_p999_us for rank in self.result.ranks)),
         "late_worst": ("us", lambda self: max(rank.late_worst_us for rank in self.result.ranks)),
     }

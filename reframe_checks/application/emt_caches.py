@@ -1,4 +1,4 @@
-"""EMT application: work of a task over problem sizes around the caches."""
+"""EMT application: time of a task over problem sizes around the sizes of the caches."""
 
 import math
 import statistics
@@ -15,21 +15,22 @@ from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.localise.finding import ranked, suspects_of_nodes
 from reframe_checks.parsers import emt
 
-# Where a curve of time over memory leaves its floor: the cache that holds the problem no longer.
+# The knee of a curve of time over memory is the size that the cache can no longer hold.
 
-#: Times as long beyond the knee as within; less may be noise, or memory that is as fast as the caches.
+#: The least ratio of the times beyond and before the knee; less may be noise, or memory as fast as the caches.
 LEAST_RISE = 1.2
 
 
 def knee_bytes(times: Mapping[int, float]) -> float | None:
     """
-    The bytes at which the time has risen half of the way, in logarithms, from its floor to its top.
+    Return the bytes at which the time has risen half of the way, in logarithms, from its floor to its top.
 
-    In logarithms between two sizes, so that caches of which one has twice the size of the other have knees that are
-    apart by this. The floor is the least of all times; a later fall back to it moves the knee behind it.
+    The value is interpolated in logarithms between two sizes, so the knees of a cache and of one twice as large differ
+    by a factor of two. The floor is the least of all times. If the time falls back to the floor later, the knee comes
+    after that.
 
-    :param times: memory that is touched, bytes -> time for each unit of work, above 0.
-    :return: ``None`` where the time rises by less than ``LEAST_RISE``.
+    :param times: touched memory, bytes -> time for each unit of work, above 0.
+    :return: ``None`` if the time rises by less than ``LEAST_RISE``.
     """
     sizes = sorted(times)
     levels = [math.log(times[size]) for size in sizes]
@@ -51,34 +52,41 @@ KAPPA = ("Parallelisation cost κ′(n, 1)", "us")
 
 @rfm.simple_test
 class EmtCaches(OnEachNode, EmtCheck):
-    """phi and kappa'(n, 1) of the EMT application over problem sizes around the caches, on one core of each node.
+    """Measure phi and kappa'(n, 1) of the EMT application over problem sizes, on one core of each node.
 
-    The paper's threshold (IPST 2023, section II): kappa' has a part that comes of memory, so kappa'(n, 1) is not 0,
-    and the work phi of a network that no cache holds takes longer for each task. One job runs networks of growing
-    size on each node by itself. Where the time of a task has risen half of the way from its least to that of the
-    largest network is the knee; it is given in bytes, and held against the node's caches. Nodes are compared with
-    each other (``localise/finding.py``): a node with a smaller or slower cache, or slower memory behind it, is named.
+    The paper's threshold (IPST 2023, section II): a part of kappa' comes from memory, so kappa'(n, 1) is not 0. If no
+    cache holds the network, each task of the work phi takes longer. One job runs networks of growing size on each node
+    alone. At the knee, the time of a task has risen half of the way from its least value to its value for the largest
+    network. The knee is given in bytes and relative to the node's caches. The check compares nodes with each other
+    (``localise/finding.py``), and names a node with a smaller or slower cache, or with slower memory.
     """
 
-    descr = "EMT application: work of a task over problem sizes around the caches of each node"
+    descr = (
+        "Measures the time of an EMT task over problem sizes on each node; finds nodes with small or slow caches or "
+        "slow memory"
+    )
     family = "application/emt-caches"
     measured_s = 20
     modes = ("acceptance",)
     needs_partition = ["cores"]
     informational = ["kappa_of_one_rank", "knee_over_cache", "knee"]
     hint = (
-        "of what is named look at `lscpu -C`, cache allocation (resctrl), the BIOS's cluster mode and prefetchers, "
-        "neighbours on the same cache; compare with NodeSweep"
+        "on the named nodes, check `lscpu -C`, cache allocation (resctrl), cluster mode and prefetchers in the BIOS, "
+        "and other processes on the same cache; compare with NodeSweep"
+    )
+    failure_means = (
+        "The work of a task takes too long on some node, or nodes computed different bits. Slow work in the caches "
+        "points at the clock or at a smaller cache, slow work beyond them at memory; for different bits, run EmtBits."
     )
     steps = 200
 
-    #: Copies of the network in each problem: 0.4 MB that a step touches for the first, 0.3 MB for each.
+    #: Copies of the network in each problem. A step touches 0.4 MB for the first copy, 0.3 MB for each other one.
     scales = SiteVariable(
         [1, 2, 4, 8, 16, 32, 64, 128, 256],
         "whole numbers", "", "copies of the reference network in each problem, 0.3 MB each",
     )
     at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
-    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, for which a node is named")
+    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, at which a node is named")
     not_tunable = ("network_scale",)
     tunable = {"steps": Tunable("whole number", "", "timed steps of each network")}
 
@@ -120,7 +128,10 @@ class EmtCaches(OnEachNode, EmtCheck):
         return self.require_all_nodes(self.nodes)
 
     def require_same_bits(self):
-        """Require the same bits of each network on all nodes; the odd ones are suspects where most agree."""
+        """Require the same bits of each network on all nodes; the odd nodes are suspects if most nodes agree.
+
+        :raises SanityError: nodes have other bits.
+        """
         wrong = set()
         for size in range(len(self.networks())):
             bits = {node: found.sizes[size].checksum for node, found in self.nodes.items()}
@@ -128,10 +139,10 @@ class EmtCaches(OnEachNode, EmtCheck):
             wrong |= {node for node, digest in bits.items() if digest != usual}
         if wrong:
             self.suspects = sorted(wrong) if 2 * len(wrong) < len(self.nodes) else []
-            raise SanityError(f"other solutions of the same network on {', '.join(sorted(wrong))}: see EmtBits")
+            raise SanityError(f"{', '.join(sorted(wrong))}: another solution of the same network; run EmtBits there")
 
     def judged(self):
-        """Nodes that are slow for a size, each for the size at which it is worst."""
+        """Return a finding for each slow node, for the size at which it is worst."""
         found = [
             finding
             for size in range(len(self.networks()))
@@ -148,7 +159,7 @@ class EmtCaches(OnEachNode, EmtCheck):
         return statistics.median(value(found.sizes[size]) for found in self.nodes.values())
 
     def median_of_nodes(self, value):
-        """Bytes -> the median over nodes."""
+        """Return the median over nodes for each problem size: bytes -> median."""
         first = next(iter(self.nodes.values()))
         return {one.bytes_touched: self.median_of_nodes_at(size, value) for size, one in enumerate(first.sizes)}
 
@@ -157,7 +168,7 @@ class EmtCaches(OnEachNode, EmtCheck):
         return max(found.caches.values(), default=0)
 
     def knee_over_cache(self):
-        """The knee over the bytes of the last cache, of the node where that is least."""
+        """Return the least ratio, over nodes, of the knee and the bytes of the last cache."""
         return min(
             self.knees[node] / self.last_cache(found)
             for node, found in self.nodes.items()
@@ -165,13 +176,13 @@ class EmtCaches(OnEachNode, EmtCheck):
         )
 
     metrics = {
-        # Of a task of the smallest network, on the slowest node.
+        # Time of a task of the smallest network, on the slowest node.
         "cached_work": ("us", lambda self: max(found.sizes[0].us_per_task for found in self.nodes.values())),
-        # Of a task of the largest network, on the slowest node.
+        # Time of a task of the largest network, on the slowest node.
         "memory_work": ("us", lambda self: max(found.sizes[-1].us_per_task for found in self.nodes.values())),
-        # Of the smallest network, median of the nodes.
+        # For the smallest network, the median of the nodes.
         "kappa_of_one_rank": ("us", lambda self: self.median_of_nodes_at(0, lambda one: one.kappa_us)),
-        # Of the node where it comes first.
+        # The least of all nodes.
         "knee": ("B", lambda self: min(knee for knee in self.knees.values() if knee)),
         "knee_over_cache": ("", knee_over_cache),
     }

@@ -1,4 +1,4 @@
-"""EMT application: series over layouts in one job, of strong and of weak scaling."""
+"""EMT application: strong and weak scaling, as series over layouts in one job."""
 
 import shlex
 import statistics
@@ -28,18 +28,18 @@ RANKS, KAPPA = ("Ranks", ""), ("Parallelisation cost κ′", "us")
 
 
 class EmtOverLayouts(LayoutSeries, EmtCheck):
-    """Base of the series of the EMT application over layouts: a step on a layout, and its result."""
+    """The base of the series of the EMT application over layouts: the step on a layout, and its result."""
 
     time_limit = "1h"
     modes = ("acceptance",)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
-    #: `message` for MPI libraries to be compared: within a node `auto` does without them.
+    #: Use `message` to compare MPI libraries: within a node, `auto` does not use MPI.
     transport = SiteVariable("auto", "auto or message", "", "`message`: ranks of a node also exchange by MPI")
     tunable = MOST_NODES
     scaling = rfmb.variable(list, value=[], loggable=True)
 
     def step(self, layout, network, result, *, steps, options="", injected=()):
-        """Command line of a run of ``network`` on a layout; ``options`` are the launcher's besides its own."""
+        """Return the command line of a run of ``network`` on a layout; ``options`` are more options of the launcher."""
         words = [
             self.launch_on(layout.ranks, layout.per_node), options, shlex.quote(self.program), "run", network,
             f"--steps={steps}", f"--warm-up={steps // 10}", f"--exchange={self.exchange}",
@@ -53,13 +53,13 @@ class EmtOverLayouts(LayoutSeries, EmtCheck):
         if found != (layout.ranks, self.exchange, steps, self.simulated):
             raise SanityError(
                 f"{name}: {result.steps} steps on {result.ranks} ranks in mode {result.exchange}, "
-                f"asked for {steps} on {layout.ranks} in mode {self.exchange}"
+                f"expected {steps} on {layout.ranks} in mode {self.exchange}"
             )
         return result
 
 
 def middle(results):
-    """The one with the median step time; of an even number, the slower of two."""
+    """Return the result with the median step time; of an even number, the slower of the middle two."""
     return sorted(results, key=lambda result: result.step_block_p50_us)[len(results) // 2]
 
 
@@ -75,22 +75,30 @@ BINDING = {
 
 @rfm.simple_test
 class EmtSeries(EmtOverLayouts):
-    """Parallelisation cost kappa' of the EMT application over layouts: few nodes full, and many nodes with few ranks.
+    """Measure the parallelisation cost kappa' of the EMT application over layouts: nodes, and ranks on each.
 
-    One job measures all layouts, bound and unbound where the partition binds ranks. Gated are the median over the
-    rounds on all ranks of the largest layout, and what the boundary of a node costs: kappa' of as many ranks on two
-    nodes, whose cores then rest in part, less that on one. On a simulated fabric computation is not measured but
-    injected, ``phi_us`` per step, and nodes are filled one after the other; nothing varies there, so one round is
-    enough.
+    One job measures all layouts, with bound and unbound ranks if the partition can bind ranks. Bounds apply to the
+    median over the rounds for the largest layout, and to the cost of the node boundary. This cost is the kappa' of some
+    ranks on two half-used nodes, minus the kappa' of the same number of ranks on one node.
+
+    On a simulated fabric, a time ``phi_us`` per step replaces the computation, and nodes are filled one after the
+    other. Nothing varies there, so one round is enough.
     """
 
-    descr = "EMT application: parallelisation cost over nodes and ranks on each, bound and unbound"
+    descr = (
+        "Measures the EMT application's parallelisation cost over nodes, ranks per node and binding; finds slow "
+        "messages within and between nodes"
+    )
     family = "application/emt-series"
     measured_s = 40
     on_fabrics = True
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
-    #: Of a simulated fabric.
+    failure_means = (
+        "The parallelisation cost kappa' on the largest layout, or its rise from one node to two, is above the bound. "
+        "Cost within a node comes from its cores and memory; cost of the second node comes from the network."
+    )
+    #: For a simulated fabric only.
     ranks = SiteVariable(
         [1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 150],
         "whole numbers", "", "numbers of ranks on a simulated fabric, whose nodes are filled one after the other",
@@ -109,7 +117,7 @@ class EmtSeries(EmtOverLayouts):
             can_bind = BOUND in options and "binding" in self.current_partition.features
             self.bindings = [BOUND, UNBOUND] if can_bind else [UNBOUND]
         self.ask_for_all_ranks()
-        #: The most ranks that are on one node and on two: those two layouts.
+        #: The layouts with the most equal ranks on one node and on two.
         at_boundary = [(found[1], found[2]) for found in over_nodes(self.laid_out).values() if {1, 2} <= {*found}]
         self.boundary = at_boundary[-1] if at_boundary else None
         if not self.boundary:
@@ -143,15 +151,18 @@ class EmtSeries(EmtOverLayouts):
             for layout in self.laid_out
         }
         if len({result.checksum for results in self.results.values() for result in results}) != 1:
-            raise SanityError("layouts or rounds gave different solutions: see EmtCorrectness")
+            raise SanityError("layouts or rounds gave different solutions: run EmtCorrectness")
         for binding in self.bindings:
             self.record_series(binding)
         self.largest = self.results[self.bindings[0], self.laid_out[-1]]
         return True
 
     def record_series(self, binding):
-        """The paper's figures of merit at each layout, and curves of kappa' over ranks: of each number of nodes, and of
-        nodes that are filled one after the other, which is what fabrics predict; and over nodes, of equal ranks."""
+        """Record the paper's figures of merit for each layout, and curves of kappa'.
+
+        The curves over ranks are for each number of nodes, and for nodes that are filled one after the other, as on
+        simulated fabrics. The curves over nodes are for equal numbers of ranks.
+        """
         added = f", {binding}" if binding != self.bindings[0] else ""
         curves = {}
         for layout in self.laid_out:
@@ -202,33 +213,40 @@ def kappas_of(results):
 
 
 EFFICIENCY = ("Parallel efficiency", "")
-# One rank computes all of a network that was made for many.
+# Few steps: one rank computes a whole network that was made for many ranks.
 CHECKED_STEPS = 100
 ONE_RANK = Layout(1, 1)
 
 
 @rfm.simple_test
 class EmtWeakScaling(EmtOverLayouts):
-    """Weak scaling of the EMT application: each rank brings its own copies of the reference network.
+    """Measure the weak scaling of the EMT application: each rank adds its own copies of the reference network.
 
-    One job measures one node with more and more ranks, then more and more nodes, in rounds that are taken in turn.
-    Work and memory of a rank stay the same, so a step should take as long on all ranks as on one: the efficiency is
-    T(1)/T(p), from medians of each run's median block, and Karp-Flatt's serial fraction that of Gustafson's law.
-    kappa' is what a run says of itself, T - sigma - phi/p.
+    One job measures one node with more and more ranks, then more and more nodes, in several rounds. The work and the
+    memory of a rank stay the same, so a step should take the same time on all ranks as on one. The efficiency is
+    T(1)/T(p), from the medians of each run's median block. Karp-Flatt's serial fraction follows Gustafson's law.
+    kappa' is the figure that the run prints: T - sigma - phi/p.
 
-    Physics: the network of p ranks is another for each p, so one rank computes its first steps, too, and has to
-    come to the same bits.
+    Physics: each number of ranks has another network. So one rank also computes the first steps of each network, and
+    must get the same bits.
     """
 
-    descr = "EMT application: step time of a network that grows with the ranks"
+    descr = (
+        "Measures the EMT application's step time for a network that grows with the ranks; finds saturated memory, "
+        "caches and network"
+    )
     family = "application/emt-weak-scaling"
     measured_s = 30
     informational = ["speedup", "phi"]
     hint = (
-        "compare with the strong scaling of EmtSeries: what grows within a node is memory bandwidth and caches that "
-        "cores share, what grows over nodes is the network"
+        "compare with EmtSeries: a time that grows within a node points at memory bandwidth and shared caches, a time "
+        "that grows over nodes at the network"
     )
-    #: As in the paper; what `slack` saves is in EmtSeries.
+    failure_means = (
+        "A step on all ranks takes longer than the bound allows, although each rank has the same work, or ranks "
+        "computed wrong bits. Look in the curves for the number of ranks at which the efficiency drops."
+    )
+    #: As in the paper; EmtSeries shows how much time `slack` saves.
     exchange = rfmb.parameter(["step"], loggable=True)
     rounds = 3
     steps = 4000
@@ -265,13 +283,13 @@ class EmtWeakScaling(EmtOverLayouts):
 
     @staticmethod
     def checked(layout):
-        """Layout -> file of the result, of those whose bits are compared."""
+        """Return the runs whose bits are compared: layout -> file of the result."""
         return {one: f"checked-{layout.ranks}-ranks-{layout}-on-{one}.json" for one in (ONE_RANK, layout)}
 
     @rfmb.sanity_function
     def read_results(self):
         self.require_same_bits()
-        # By text: ReFrame writes what a check keeps into its report.
+        # Text as keys: ReFrame writes the check's variables into its report.
         self.results = {
             str(layout): [self.result(name_of(layout, number), layout, self.steps) for number in range(self.rounds)]
             for layout in self.laid_out
@@ -279,7 +297,7 @@ class EmtWeakScaling(EmtOverLayouts):
         for ranks in {layout.ranks for layout in self.laid_out}:
             same = [result for one in self.laid_out if one.ranks == ranks for result in self.results[str(one)]]
             if len({(result.case_hash, result.checksum) for result in same}) != 1:
-                raise SanityError(f"layouts or rounds of {ranks} ranks gave different solutions: see EmtCorrectness")
+                raise SanityError(f"layouts or rounds of {ranks} ranks gave different solutions: run EmtCorrectness")
         self.record_series()
         return True
 
@@ -288,7 +306,7 @@ class EmtWeakScaling(EmtOverLayouts):
             results = [self.result(name, one, CHECKED_STEPS) for one, name in self.checked(layout).items()]
             if len({(result.case_hash, result.checksum) for result in results}) != 1:
                 raise SanityError(
-                    f"{layout.ranks} ranks as {layout} and one rank gave different solutions: see EmtCorrectness"
+                    f"{layout.ranks} ranks as {layout} and one rank gave different solutions: run EmtCorrectness"
                 )
 
     def record_series(self):

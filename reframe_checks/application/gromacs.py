@@ -1,8 +1,8 @@
 """GROMACS: molecular dynamics of water with PME, over ranks.
 
-Each rank exchanges halos with its neighbours at every step, and in the 3-D FFT of the forces of long range all ranks
-meet. Strong scaling keeps a cube of boxes of 216 molecules, weak scaling gives each rank such a cube. GROMACS times the
-second half of the steps, once it has balanced its domains.
+Each rank exchanges halos with its neighbours at every step. The 3-D FFT of the long-range forces connects all ranks.
+Strong scaling keeps a cube of boxes of 216 molecules; weak scaling gives each rank such a cube. GROMACS times the
+second half of the steps, after it has balanced its domains.
 
 Physics: the energy of a molecule is that of SPC water, and it drifts by less than ``MOST_DRIFT``.
 """
@@ -16,15 +16,18 @@ from reframe_checks.base.cases import SiteVariable
 from reframe_checks.parsers import gromacs
 
 ATOMS_OF_BOX = 3 * 216
-# kJ/mol of a molecule, kinetic energy of the first 300 K with it. It was -35.2 to -35.0.
+# Energy of a molecule with the kinetic energy of the initial 300 K, kJ/mol. Measured: -35.2 to -35.0.
 ENERGIES = (-35.7, -34.5)
-# kJ/mol/ps of an atom. Of 648 to 5184 atoms and 100 to 400 steps at most 0.009, most of which is fluctuation.
+# Drift per atom, kJ/mol/ps. Measured for 648 to 5184 atoms and 100 to 400 steps: at most 0.009, mostly fluctuation.
 MOST_DRIFT = 0.05
 
 
 @rfm.simple_test
 class Gromacs(ScaledApplication):
-    descr = "GROMACS: water with PME over ranks, its energy conserved"
+    descr = (
+        "Measures GROMACS's time per step for water with PME over ranks; finds slow messages, and wrong forces by the "
+        "energy"
+    )
     family = "application/gromacs"
     estimated_s = 60
     needs_environ = ["gromacs"]
@@ -32,11 +35,17 @@ class Gromacs(ScaledApplication):
     sourcesdir = "src/gromacs"
     informational = ["speedup", "energy_drift"]
     hint = "compare the layouts with each other, and with OsuAlltoall: PME's FFT transposes between all ranks"
+    failure_means = (
+        "A step on the largest layout takes too long, its efficiency is too low, or the energy of the water is wrong. "
+        "With a wrong energy, run BitSweep on the same nodes first; if it passes, rebuild GROMACS."
+    )
 
     boxes = SiteVariable(
         12, "whole number", "", "boxes of 216 water molecules along each edge of the cube, strong scaling"
     )
-    boxes_per_rank = SiteVariable(4, "whole number", "", "the same for each rank's cube, weak scaling; at least 2")
+    boxes_per_rank = SiteVariable(
+        4, "whole number", "", "boxes along each edge of each rank's cube, weak scaling; at least 2"
+    )
     steps = SiteVariable(2000, "whole number", "", "steps of the simulation; the second half is timed")
 
     def boxes_of(self, layout):
@@ -62,13 +71,13 @@ class Gromacs(ScaledApplication):
         energy = 3 * run.energy_kj_mol / run.atoms
         if not (low <= energy <= high and abs(run.drift_kj_mol_ps) <= MOST_DRIFT):
             raise SanityError(
-                f"{name}.log: energy of a molecule {energy:.2f} kJ/mol, expected {low:g} to {high:g}; its drift "
-                f"{run.drift_kj_mol_ps:g} kJ/mol/ps of an atom, expected at most {MOST_DRIFT:g}: wrong forces"
+                f"{name}.log: wrong forces: energy of a molecule {energy:.2f} kJ/mol, expected {low:g} to {high:g}; "
+                f"drift of an atom {run.drift_kj_mol_ps:g} kJ/mol/ps, expected at most {MOST_DRIFT:g}"
             )
         return run
 
     metrics = {
-        # The largest of all runs, of an atom.
+        # Drift per atom, the largest of all runs.
         "energy_drift": (
             "kJ/mol/ps",
             lambda self: max(abs(run.drift_kj_mol_ps) for runs in self.results.values() for run in runs),

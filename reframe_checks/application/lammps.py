@@ -1,10 +1,14 @@
 """LAMMPS: molecular dynamics of a Lennard-Jones liquid at constant energy, over ranks.
 
-Forces are of short range: each rank exchanges halos with its six neighbours at every step. Strong scaling keeps a cube
-of cells, weak scaling gives each rank such a cube.
+Forces have a short range: each rank exchanges halos with its six neighbours at every step. Strong scaling keeps a cube
+of cells; weak scaling gives each rank such a cube.
 
-Physics: no atom is lost (LAMMPS says so, and the parser counts), no neighbour list came too late, the energy of an atom
-drifts by less than ``MOST_DRIFT`` per step, and the temperature is that to which the lattice melts.
+Physics:
+
+- no atom is lost (LAMMPS reports it, and the parser counts);
+- no neighbour list came too late;
+- the energy of an atom drifts by less than ``MOST_DRIFT`` per step;
+- the temperature is as expected for the molten lattice.
 """
 
 import statistics
@@ -19,26 +23,34 @@ from reframe_checks.parsers import applications
 
 ATOMS_OF_CELL = 4
 MELTING_STEPS, ROWS_EVERY = 100, 10
-# Energy of an atom in a step, in units of the potential's depth. Of 864 to 16384 atoms at most 5 * 10^-7; of lists
-# of neighbours that were made too late 2 * 10^-5.
+# Drift per atom and step, in units of the potential's depth. Measured for 864 to 16384 atoms: at most 5 * 10^-7; with
+# neighbour lists that came too late: 2 * 10^-5.
 MOST_DRIFT = 2e-6
-# In units of the potential's depth: a lattice at 1.44 gives half of its motion to the potential. It was 0.73 to 0.77.
+# In units of the potential's depth. The lattice starts at 1.44 and gives half of its motion to the potential.
+# Measured: 0.73 to 0.77.
 TEMPERATURES = (0.68, 0.82)
 
 
 @rfm.simple_test
 class Lammps(ScaledApplication):
-    descr = "LAMMPS: Lennard-Jones liquid over ranks, its energy conserved"
+    descr = (
+        "Measures LAMMPS's time per step for a Lennard-Jones liquid over ranks; finds slow messages, and wrong forces "
+        "by the energy"
+    )
     family = "application/lammps"
     measured_s = 17
     needs_environ = ["lammps"]
     programs = ["lmp"]
     sourcesdir = "src/lammps"
     informational = ["speedup", "energy_drift"]
-    hint = "compare the layouts with each other, and with EmtSeries; time outside of Pair in the log is communication"
+    hint = "compare the layouts with each other, and with EmtSeries; time outside Pair in the log is communication"
+    failure_means = (
+        "A step on the largest layout takes too long, its efficiency is too low, or the liquid's energy or temperature "
+        "is wrong. With wrong physics, run BitSweep on the same nodes first; if it passes, rebuild LAMMPS."
+    )
 
     cells = SiteVariable(60, "whole number", "", "cells of four atoms along each edge of the cube, strong scaling")
-    cells_per_rank = SiteVariable(20, "whole number", "", "the same for each rank's cube, weak scaling")
+    cells_per_rank = SiteVariable(20, "whole number", "", "cells along each edge of each rank's cube, weak scaling")
     steps = SiteVariable(100, "whole number", "", f"measured steps, a multiple of {ROWS_EVERY}")
 
     @rfmb.run_after("setup")
@@ -73,12 +85,12 @@ class Lammps(ScaledApplication):
     def require_physics(self, run, name):
         if run.dangerous_builds:
             raise SanityError(
-                f"{name}.log: {run.dangerous_builds} lists of neighbours came too late: forces were missed"
+                f"{name}.log: {run.dangerous_builds} neighbour lists came too late, so forces are missing"
             )
         if not drift_of(run) <= MOST_DRIFT:
             raise SanityError(
-                f"{name}.log: the energy of an atom drifts by {drift_of(run):.2g} per step, more than {MOST_DRIFT:g}: "
-                "wrong forces, or numbers of another precision"
+                f"{name}.log: the energy of an atom drifts by {drift_of(run):.2g} per step, expected at most "
+                f"{MOST_DRIFT:g}: wrong forces, or another floating-point precision"
             )
         temperature = statistics.mean(row.temperature_lj for row in run.rows)
         low, high = TEMPERATURES
@@ -86,7 +98,7 @@ class Lammps(ScaledApplication):
             raise SanityError(f"{name}.log: temperature {temperature:.3f}, expected {low:g} to {high:g} after melting")
 
     metrics = {
-        # The largest of all runs, per atom, in units of the potential's depth.
+        # Drift per atom in units of the potential's depth, the largest of all runs.
         "energy_drift": (
             "energy/step", lambda self: max(drift_of(run) for runs in self.results.values() for run in runs),
         ),
@@ -94,6 +106,6 @@ class Lammps(ScaledApplication):
 
 
 def drift_of(run):
-    """By how much the energy of an atom changes in a step: the slope of a line of least squares, without its sign."""
+    """Return the drift of an atom's energy per step: the absolute slope of a least-squares line."""
     steps, energies = zip(*((row.step, row.total_energy_lj) for row in run.rows), strict=True)
     return abs(statistics.linear_regression(steps, energies).slope)

@@ -1,8 +1,8 @@
-"""Applications with the network's reduction against without, in one job: what it gains them.
+"""Applications with and without reductions in the network (SHARP), in one job: how much time does SHARP save?
 
-Strong scaling with sums in the network, as the application's own check has it with those by hosts; in each round the
-largest layout runs by hosts, too. Before that each kind runs once with libsharp's log: without a tree that SHARP's
-manager granted the network took no part, and the check fails, whatever the figures.
+The strong scaling of the application's own check runs with sums in the network. In each round, the largest layout also
+runs with sums by the hosts. Before that, each kind runs once with libsharp's log. If SHARP's manager granted no tree,
+the network did not compute the sums, and the check fails.
 """
 
 import shlex
@@ -21,11 +21,15 @@ from reframe_checks.network.offloaded_sums import HOST, NETWORK, logging_alone, 
 PROOF = "proof"
 FAMILY = "application/offloaded-sums"
 NEEDS = ["applications", SHARP]
-HINT = "compare with OffloadedSums: where sums gain and the application does not, others than sums take its time"
+HINT = "compare with OffloadedSums: if its sums are faster but the application is not, sums are not its bottleneck"
 
 
 class OffloadedApplication(rfm.RegressionTestPlugin):
-    """A leaf is this and an application's check; what it is and needs it says anew: ReFrame takes that of one base."""
+    """Run an application's check with and without SHARP.
+
+    A leaf derives from this and from the application's check. It repeats ``family`` and ``needs_*``, because ReFrame
+    inherits variables from one base only.
+    """
 
     def command_lines(self):
         proofs = [
@@ -44,12 +48,12 @@ class OffloadedApplication(rfm.RegressionTestPlugin):
         return [*self.settings_of(name), *super().command_of(layout, name)]
 
     def settings_of(self, name):
-        """The words before the command, of the run of that name."""
+        """Return the words before the command of the run ``name``."""
         variables = [f"{key}={value}" for key, value in sorted(self.variables_of(name).items())]
         return ["env", *map(shlex.quote, variables)] if variables else []
 
     def variables_of(self, name):
-        """The log is among the figures of some applications, and only in the runs that prove."""
+        """Return the variables of the run ``name``. Only the proof runs have the log: it would mix with figures."""
         sharp = self.current_environ.extras["sharp"]
         log = logging_alone(sharp)
         network = {} if HOST in name else {key: value for key, value in sharp.items() if key not in log}
@@ -60,8 +64,8 @@ class OffloadedApplication(rfm.RegressionTestPlugin):
         for kind, expected in ((HOST, False), (NETWORK, True)):
             texts = [self.output_text(f"{PROOF}-{kind}.{end}") for end in ("out", "log")]
             if any(map(tree_granted, texts)) != expected:
-                took = "no tree was granted: the network took no part in the sums"
-                what = took if expected else "the network took part, though it was not asked"
+                took = "SHARP granted no tree, so the network did not compute the sums"
+                what = took if expected else "SHARP granted a tree, although sums by the hosts were expected"
                 raise SanityError(f"{PROOF}-{kind}.out: {what}")
         self.read_series()
         runs = [self.measured(self.largest, self.of_host(number)) for number in range(self.rounds)]
@@ -69,28 +73,41 @@ class OffloadedApplication(rfm.RegressionTestPlugin):
         return True
 
     metrics = {
-        # Time per step with sums in the network over that by the hosts: below one is a gain.
+        # Time per step with sums in the network, divided by the time with sums by the hosts; below 1 is a gain.
         "ratio": ("", lambda self: self.step_ms(self.largest) / self.host_ms),
     }
 
 
 @rfm.simple_test
 class LammpsOffloaded(OffloadedApplication, Lammps):
-    descr = "LAMMPS over ranks with sums in the network, against by the hosts"
+    descr = (
+        "Compares LAMMPS with sums in the network and by the hosts; finds a SHARP that is off or slower than the hosts"
+    )
     family = FAMILY
     measured_s, estimated_s = 0, 60
     needs_partition = NEEDS
     needs_environ = ["lammps", "mpi-sharp"]
     series = rfmb.parameter([STRONG], loggable=True)
     hint = HINT
+    failure_means = (
+        "The network took no part in the sums, LAMMPS with such sums is slower than the bound allows, or its physics "
+        "is wrong. Run OffloadedSums on the same nodes: if it fails too, repair the offload, not LAMMPS."
+    )
 
 
 @rfm.simple_test
 class OpenFoamOffloaded(OffloadedApplication, OpenFoam):
-    descr = "OpenFOAM over ranks with sums in the network, against by the hosts"
+    descr = (
+        "Compares OpenFOAM with sums in the network and by the hosts; finds a SHARP that is off or slower than the "
+        "hosts"
+    )
     family = FAMILY
     measured_s, estimated_s = 0, 60
     needs_partition = NEEDS
     needs_environ = ["openfoam", "mpi-sharp"]
     series = rfmb.parameter([STRONG], loggable=True)
     hint = HINT
+    failure_means = (
+        "The network took no part in the sums, OpenFOAM with such sums is slower than the bound allows, or its physics "
+        "is wrong. Run OffloadedSums on the same nodes: if it fails too, repair the offload, not OpenFOAM."
+    )

@@ -24,7 +24,7 @@ _STATED = re.compile(r"([1-9]\d{0,5})x([1-9]\d{0,5})")
 
 @dataclass(frozen=True)
 class Layout:
-    """Nodes are filled one after the other; the last may have fewer than ``per_node`` ranks."""
+    """A number of ranks on nodes that are filled one after the other; the last may have fewer than ``per_node``."""
 
     ranks: int
     per_node: int
@@ -38,8 +38,11 @@ class Layout:
 
 
 def every_layout(nodes: int, cores: int) -> list[Layout]:
-    """1, 2, 4, … and all ``nodes``, each with 1, 2, 4, … and all ``cores`` of a node, and with so many that together
-    they are the ranks of one full node."""
+    """Return all doublings of layouts.
+
+    They have 1, 2, 4, … and all ``nodes``, each with 1, 2, 4, … and all ``cores`` of a node. In addition, each number
+    of nodes has a layout with as many ranks in total as one full node.
+    """
     found = []
     for some in doublings(nodes):
         spread = [] if cores % some else [cores // some]
@@ -48,8 +51,10 @@ def every_layout(nodes: int, cores: int) -> list[Layout]:
 
 
 def over_nodes(layouts: Iterable[Layout]) -> dict[int, dict[int, Layout]]:
-    """Ranks -> number of nodes -> the layout, of ranks that several numbers of nodes have: full ones and such on which
-    cores rest."""
+    """Return layouts of equal ranks on different numbers of nodes: ranks -> number of nodes -> layout.
+
+    Only numbers of ranks that exist on several numbers of nodes are returned.
+    """
     found: dict[int, dict[int, Layout]] = {}
     for layout in layouts:
         found.setdefault(layout.ranks, {})[layout.nodes] = layout
@@ -57,42 +62,48 @@ def over_nodes(layouts: Iterable[Layout]) -> dict[int, dict[int, Layout]]:
 
 
 def stated_layouts(text: str, nodes: int, cores: int) -> list[Layout]:
-    """Parse layouts from a text as ``1x8 4x2``: nodes, and ranks on each.
+    """Parse layouts from a text like ``1x8 4x2``: nodes x ranks on each.
 
-    :raises ValueError: not of this form, or more than there is.
+    :raises ValueError: the form is wrong, or a layout has too many nodes or ranks.
     """
     found = []
     for word in text.split():
         match = _STATED.fullmatch(word)
         if not match:
-            raise ValueError(f"expected layouts as `1x8 4x2`, nodes and ranks on each, found {word!r}")
+            raise ValueError(f"expected layouts like `1x8 4x2` (nodes x ranks on each), found {word!r}")
         some, ranks = map(int, match.groups())
         if some > nodes or ranks > cores:
-            raise ValueError(f"layout {word} needs more than {nodes} nodes of {cores} cores")
+            raise ValueError(f"layout {word} needs more than the {nodes} nodes of {cores} cores")
         found.append(Layout(some * ranks, ranks))
     return found
 
 
 def filled(ranks: Iterable[int], nodes: int, cores: int) -> list[Layout]:
-    """Each of these numbers of ranks that the nodes hold, one node full after the other."""
+    """Return a layout for each of these numbers of ranks that fits, with nodes filled one after the other."""
     return [Layout(one, min(one, cores)) for one in sorted(set(ranks)) if 0 < one <= nodes * cores]
 
 
 def on_cores(layouts: Iterable[Layout], cores: int) -> list[Layout]:
-    """Return the layouts with a core for each rank: ranks that take turns measure how they wait for each other."""
+    """Return the layouts with a core for each rank: ranks that share a core would measure waiting."""
     return [layout for layout in layouts if layout.ranks <= cores]
 
 
 def on_full_nodes(layouts: Iterable[Layout]) -> list[Layout]:
-    """Those of one node, and of each larger number of nodes the one with the most ranks on each: the usual series of an
-    application."""
+    """Return an application's usual series.
+
+    It has all layouts of one node, and for each larger number of nodes the layout with the most ranks on each.
+    """
     layouts = list(layouts)
     most = {layout.nodes: max(one.per_node for one in layouts if one.nodes == layout.nodes) for layout in layouts}
     return [layout for layout in layouts if layout.nodes == 1 or layout.per_node == most[layout.nodes]]
 
 
 def within_and_over(layouts: Iterable[Layout]) -> dict[str, list[Layout]]:
-    """Title -> the layouts of one node; and those of several, after the one that has as many ranks on one."""
+    """Return the layouts as two series: title -> layouts.
+
+    The first has the layouts of one node. The second has those of several nodes, after the layout with as many ranks on
+    one node.
+    """
     layouts = list(layouts)
     within = [layout for layout in layouts if layout.nodes == 1]
     over = [layout for layout in layouts if layout.nodes > 1]
@@ -102,7 +113,7 @@ def within_and_over(layouts: Iterable[Layout]) -> dict[str, list[Layout]]:
 
 
 def process_box(ranks: int) -> tuple[int, int, int]:
-    """X >= Y >= Z as cubic as possible, with a product of ``ranks``."""
+    """Return X >= Y >= Z with a product of ``ranks``, as cubic as possible."""
     boxes = [
         (ranks // (y * z), y, z)
         for z in range(1, round(ranks ** (1 / 3)) + 1)
@@ -113,8 +124,8 @@ def process_box(ranks: int) -> tuple[int, int, int]:
     return min(boxes, key=sum)
 
 
-# Strong scaling keeps the problem (Amdahl), weak scaling lets it grow with the ranks (Gustafson). Ranks count in
-# multiples of the fewest, which are taken to be used perfectly.
+# Strong scaling keeps the problem (Amdahl); weak scaling lets it grow with the ranks (Gustafson). Ranks count in
+# multiples of the fewest ranks of the series, whose efficiency is taken as 1.
 STRONG, WEAK = "strong", "weak"
 
 
@@ -128,10 +139,10 @@ class Base:
     def point(self, law: str, series: str, ranks: int, steps_s: Sequence[float]) -> Scaling:
         """Return the point of a series on ``ranks``, from the times per step of each round.
 
-        The speed-up is T0/T of the same problem, and for a problem that grew p-fold p T0/T, which Gustafson calls
-        scaled; Karp-Flatt's experimentally determined serial fraction is that of the law: (1/s - 1/p) / (1 - 1/p)
-        (Karp and Flatt 1990, (3)), and (p - s) / (p - 1), solved from s = p - e (p - 1) (Gustafson 1988). kappa' is
-        what a step takes longer than it would with perfect efficiency.
+        - Speed-up s: T0/T for the same problem; p T0/T for a problem that grew p-fold (Gustafson's scaled speed-up).
+        - Karp-Flatt's experimentally determined serial fraction: (1/s - 1/p) / (1 - 1/p) for strong scaling (Karp and
+          Flatt 1990, (3)); (p - s) / (p - 1) for weak scaling, solved from s = p - e (p - 1) (Gustafson 1988).
+        - kappa': the step's time minus its time at perfect efficiency.
         """
         times = ranks / self.ranks
         ideal_s = self.step_s / times if law == STRONG else self.step_s
@@ -148,18 +159,18 @@ class Base:
         return (times - speedup) / (times - 1)
 
 
-#: For checks of the plug-in that go up to fewer nodes than all where a site says so.
+#: For checks of the plug-in whose series a site may end at fewer nodes.
 MOST_NODES = {"most_nodes": Tunable("whole number", "", "largest number of nodes in the series; 0: all")}
 
 
 class LayoutSeries(rfm.RegressionTestPlugin):
-    """Leaves set ``laid_out`` after ``setup``, and have a command line for each layout in each round.
+    """Measure a series of layouts in one job.
 
-    One job measures all layouts, so that they are of the same nodes; its rounds are taken in turn, so that what changes
-    with time changes all layouts alike.
+    Leaves set ``laid_out`` after ``setup``, and have a command line for each layout in each round. All layouts use the
+    same allocation. Each round has all layouts, so changes over time affect all layouts alike.
     """
 
-    #: As ``1x8 4x2``; by default doublings up to all nodes and all cores of each.
+    #: A text like ``1x8 4x2``; by default doublings up to all nodes and all cores of each.
     layouts = SiteVariable("", "text", "", "nodes and ranks per node, as `1x8 4x2`, instead of all doublings")
     rounds = SiteVariable(5, "whole number", "", "rounds over all layouts; the median has the bound")
     laid_out = ()
@@ -169,10 +180,9 @@ class LayoutSeries(rfm.RegressionTestPlugin):
         return min(self.partition_nodes, self.most_nodes or self.partition_nodes)
 
     def partition_layouts(self):
-        """Those that the site states, or all doublings, without those that have more ranks than cores: ranks that take
-        turns measure how they wait for each other.
+        """Return the layouts that the site states, or all doublings, without layouts with more ranks than cores.
 
-        :raises ReframeError: the partition has not what is stated.
+        :raises ReframeError: a stated layout is wrong or does not fit the partition.
         """
         nodes, cores = self.nodes_of_series, self.cores_per_node
         where = f"partition {self.current_partition.fullname}: {self.check_class}"
@@ -184,10 +194,13 @@ class LayoutSeries(rfm.RegressionTestPlugin):
         return on_cores(stated or every_layout(nodes, cores), machine)
 
     def ask_for_all_ranks(self):
-        """As many nodes as the layout with the most of them, and ranks on each as that with the most there."""
+        """Ask for the most nodes of all layouts, and the most ranks per node of all layouts.
+
+        :raises ReframeError: there is no layout.
+        """
         if not self.laid_out:
             where = f"partition {self.current_partition.fullname}"
-            raise ReframeError(f"{where}: {self.check_class} has no layout that fits it")
+            raise ReframeError(f"{where}: no layout of {self.check_class} fits; check its tunables and the cores")
         self.num_tasks_per_node = max(layout.per_node for layout in self.laid_out)
         self.num_tasks = self.num_tasks_per_node * max(layout.nodes for layout in self.laid_out)
 
@@ -196,20 +209,20 @@ RANKS, STEP_TIME, EFFICIENCY = ("Ranks", ""), ("Time per step", "ms"), ("Paralle
 
 
 class ScaledApplication(LayoutSeries, KappaCheck):
-    """Time per step, speed-up, efficiency and Karp-Flatt of an application.
+    """Measure time per step, speed-up, efficiency and Karp-Flatt's figure of an application.
 
-    The layouts are one node with more and more ranks, then more and more nodes. Gated are the medians over the rounds
-    on the largest; all are recorded. A run whose physics is wrong fails the check, however fast it was. A leaf is an
-    application: it says ``needs_environ``, ``programs``, and
+    The layouts are one node with more and more ranks, then more and more nodes. Bounds apply to the medians over the
+    rounds for the largest layout; all layouts are recorded. A run with wrong physics fails the check at any speed. A
+    leaf is an application: it defines ``needs_environ``, ``programs``, and
 
-    - ``command_of(layout, name)``, the words of the program that solves ``series``'s problem on a layout and writes the
-      file ``name``, or several that begin so;
-    - ``measured(layout, name)``, what it reads there after it has held the physics against what is right: an object
-      with ``step_s``, the time of a step in s. Errors are a ``SanityError``.
+    - ``command_of(layout, name)``: the words of the command that solves the problem of ``series`` on a layout and
+      writes the file ``name``, or several files whose names begin so;
+    - ``measured(layout, name)``: read these files and check the physics. It returns an object with ``step_s``, the time
+      of a step in s, or raises ``SanityError``.
     """
 
     needs_partition = ["applications"]
-    #: Whether the problem is the same on all layouts, or grows with the ranks.
+    #: ``strong``: the problem is the same on all layouts; ``weak``: it grows with the ranks.
     series = rfmb.parameter([STRONG, WEAK], loggable=True)
     time_limit = "2h"
     modes = ("acceptance",)
@@ -233,7 +246,7 @@ class ScaledApplication(LayoutSeries, KappaCheck):
         return " ".join([self.launch_on(layout.ranks, layout.per_node), *self.command_of(layout, name)])
 
     def round_of(self, number):
-        """Layouts and names of its runs, in turn."""
+        """Return the layouts and names of the runs of a round, in turn."""
         return [(layout, self.name_of(layout, number)) for layout in self.laid_out]
 
     @staticmethod
@@ -246,7 +259,7 @@ class ScaledApplication(LayoutSeries, KappaCheck):
         return True
 
     def read_series(self):
-        # By text: ReFrame writes what a check keeps into its report.
+        # Text as keys: ReFrame writes the check's variables into its report.
         self.results = {
             str(layout): [self.measured(layout, self.name_of(layout, number)) for number in range(self.rounds)]
             for layout in self.laid_out
@@ -276,9 +289,12 @@ class ScaledApplication(LayoutSeries, KappaCheck):
         return 1e3 * statistics.median(self.steps_s(layout))
 
     def require_ran(self, name, ran, asked, what):
-        """The program solved what it was asked to."""
+        """Require that the program ran with the given sizes.
+
+        :raises SanityError: it ran with others.
+        """
         if ran != asked:
-            raise SanityError(f"{name}: it ran with ({what}) = {ran}, asked for {asked}")
+            raise SanityError(f"{name}: it ran with ({what}) = {ran}, expected {asked}")
 
     metrics = {
         "step_time": ("ms", lambda self: self.step_ms(self.largest)),

@@ -1,10 +1,10 @@
-"""A sparse direct solver over ranks: LU of a discretised convection-diffusion problem by MUMPS, anew in each step.
+"""A sparse direct solver over ranks: MUMPS factorises a discretised convection-diffusion problem in each step.
 
-Stands for codes that factorise in their time steps, as JOREK does with PaStiX: panels of a sparse factorisation go
-between ranks along a tree, few and large at its root. Strong scaling alone: the work of a factorisation grows faster
-than its unknowns. ``src/sparse_direct/sparse_direct.cpp`` has the problem.
+It represents codes that factorise in their time steps, as JOREK does with PaStiX. Panels of a sparse factorisation go
+between ranks along a tree; at its root they are few and large. There is only strong scaling, because the work of a
+factorisation grows faster than its unknowns. ``src/sparse_direct/sparse_direct.cpp`` defines the problem.
 
-Physics: the backward error is of the order of the arithmetic's, and the solution is the known one.
+Physics: the backward error is of the order of the rounding errors, and the solution is the known one.
 """
 
 import shlex
@@ -18,14 +18,14 @@ from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.parsers import applications
 
-# Some units of the last place: it was 3e-16. Without pivoting, or in single precision, it is 10^7 times as much.
+# Measured: 3e-16, some units of the last place. Without pivoting, or in single precision, it is 10^7 times larger.
 MOST_BACKWARD_ERROR = 1e-13
-# That times the condition of the matrix, edge^2 by its order.
+# Multiplied by the order of the matrix's condition number, edge^2.
 MOST_ERROR_OF_EDGE = 1e-13
 
 
 class SparseDirectBuild(MeasureProgram):
-    """A build of its own: MUMPS brings libraries that start threads, which other measurements have to do without."""
+    """A separate build: MUMPS needs libraries that start threads, which would disturb other measurements."""
 
     folder = "kappa-measure-mumps"
     cmake_options = ["-DMEASURE_MUMPS=ON"]
@@ -34,13 +34,20 @@ class SparseDirectBuild(MeasureProgram):
 
 @rfm.simple_test
 class SparseDirect(ScaledApplication):
-    descr = "MUMPS: a sparse system factorised and solved over ranks, its residual at the arithmetic's"
+    descr = (
+        "Measures MUMPS's time to factorise and solve a sparse system over ranks; finds slow messages, and wrong "
+        "results by the residual"
+    )
     family = "application/sparse-direct"
     measured_s = 10
     needs_environ = ["mumps"]
     series = rfmb.parameter([STRONG], loggable=True)
     informational = ["speedup", "backward_error"]
-    hint = "compare the layouts with each other, and with Hpl: much time beyond its is messages of a few panels"
+    hint = "compare the layouts with each other, and with Hpl: if only this check is slow, large messages are slow"
+    failure_means = (
+        "A factorisation on the largest layout takes too long, its efficiency is too low, or its solution is wrong. "
+        "With a wrong solution, run BitSweep on the same nodes first; if it passes, rebuild MUMPS and its BLAS."
+    )
     build = rfmb.fixture(SparseDirectBuild, scope="environment")
 
     edge = SiteVariable(
@@ -64,12 +71,12 @@ class SparseDirect(ScaledApplication):
     def require_physics(self, run, name):
         if not run.backward_error <= MOST_BACKWARD_ERROR:
             raise SanityError(
-                f"{name}.json: the backward error is {run.backward_error:.2g}, more than {MOST_BACKWARD_ERROR:g}: "
-                "wrong arithmetic, messages or pivots"
+                f"{name}.json: wrong arithmetic, messages or pivots: backward error {run.backward_error:.2g}, "
+                f"expected at most {MOST_BACKWARD_ERROR:g}"
             )
         most = MOST_ERROR_OF_EDGE * run.edge**2
         if not run.error <= most:
-            raise SanityError(f"{name}.json: the solution is {run.error:.2g} from the right one, more than {most:.2g}")
+            raise SanityError(f"{name}.json: wrong solution: error {run.error:.2g}, expected at most {most:.2g}")
 
     metrics = {
         # The largest of all runs.

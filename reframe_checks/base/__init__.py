@@ -1,1 +1,1 @@
-"""What every check is made of; docs/architecture.md says which file does what. It imports core and ``spack_envs``."""
+"""The common parts of all checks; docs/architecture.md describes each file. They import core and ``spack_envs``."""

@@ -1,4 +1,4 @@
-"""Notes each case as it ends in the session's journal (``kappa/core/record/journal.py``), if there is one."""
+"""Note each case in the session's journal when it ends (``kappa/core/record/journal.py``), if there is a journal."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from reframe_checks.base.reframe_internals import as_reported, session_info, whe
 
 
 def keep_journal() -> None:
-    """Keep the journal that the environment names."""
+    """Write the journal whose path the environment variable gives."""
     path = os.environ.get(VARIABLE)
     if path:
         when_cases_end(CaseJournal(pathlib.Path(path)).note)
@@ -27,6 +27,6 @@ class CaseJournal:
             self._info = session_info()
             self._journal.add(jsonext.dumps({"session_info": self._info}))
         run, case = as_reported(task, self._info)
-        # ReFrame keeps its tasks: none has the identity of another.
+        # ReFrame keeps its tasks, so their ids are unique.
         number = self._numbers.setdefault(id(task), len(self._numbers))
         self._journal.add(jsonext.dumps({"number": number, "run": run, "case": case}))

@@ -1,4 +1,4 @@
-"""A case of a check: its parameters, the register of all cases, the site's sizes for it, and what it costs."""
+"""A case of a check: its parameters, the register of all cases, the site's tunables for it, and its cost."""
 
 import math
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _TYPES = {
 
 
 class Parameters(rfm.RegressionTestPlugin):
-    """Record a case's parameters structured: a report compares cases that share them all, whatever their names."""
+    """Record a case's parameters as fields, so that a report can compare cases with equal parameters."""
 
-    #: name -> value as in the case's name; those of a fixture as ``fixture.name``.
+    #: name -> value as in the case's name; parameters of a fixture have the name ``fixture.name``.
     parameters = rfmb.variable(typ.Dict[str, str], value={}, loggable=True)
 
     @rfmb.run_after("init")
@@ -33,7 +33,7 @@ class Parameters(rfm.RegressionTestPlugin):
 
 
 def formatted(cls, variant):
-    """The parameters of a variant of ``cls`` as text, without those that ReFrame's options added."""
+    """Return the parameters of a variant of ``cls`` as text, without parameters that ReFrame's options added."""
     found = {
         name: cls.raw_params[name].format(value)
         for name, value in variant["params"].items()
@@ -49,7 +49,7 @@ def formatted(cls, variant):
 
 @dataclass(frozen=True)
 class MadeCase:
-    """A case by the name that reports give it, and all that decides where it can run."""
+    """A case under its name in reports, and the conditions that decide where it can run."""
 
     name: str
     features: tuple[str, ...]
@@ -57,19 +57,19 @@ class MadeCase:
     environs: tuple[str, ...]
 
     def offered_on(self) -> tuple[tuple[str, str], ...]:
-        """(partition, environment) of each place where the current site offers it."""
+        """Return (partition, environment) of each place where the current site offers the case."""
         places = valid_sysenv_comb(self.systems, self.environs)
         return tuple((partition.name, environ.name) for partition, environs in places.items() for environ in environs)
 
 
-# Every case that ReFrame made, selected or not: the census says where the site offers each of them.
+# Every case that ReFrame made, selected or not: the census lists where the site offers each one.
 _made: dict[str, dict[str, MadeCase]] = {}
 
 
 class Registered(rfm.RegressionTestPlugin):
     @rfmb.run_after("init", always_last=True)
     def register_case(self):
-        # What --distribute, --repeat and -P make of a case has the name of the case.
+        # Cases that --distribute, --repeat and -P derive from a case have the same name.
         made = MadeCase(
             self.name, tuple(self.case_features), tuple(self.valid_systems), tuple(self.valid_prog_environs)
         )
@@ -77,7 +77,7 @@ class Registered(rfm.RegressionTestPlugin):
 
 
 def made_cases(check_class: str) -> list[MadeCase]:
-    """The cases of a class, in the order in which ReFrame made them."""
+    """Return the cases of a class, in the order in which ReFrame made them."""
     return list(_made.get(check_class, {}).values())
 
 
@@ -90,15 +90,15 @@ class SiteVariable(DescribedVariable):
 
 
 class Tuning(rfm.RegressionTestPlugin):
-    """Site tuning: sizes that depend on the machine come from the partition, not from the check.
+    """Site tuning: the partition sets sizes that depend on the machine.
 
-    A partition's ``extras`` may hold ``tuning: {Class: {variable: value}}`` for variables that the class lists in
-    ``tunable``; anything else there is an error. A variable given on ReFrame's command line keeps that value.
+    A partition's ``extras`` may have ``tuning: {Class: {variable: value}}`` for variables that the class lists in
+    ``tunable``; any other variable there is an error. A value from ReFrame's command line has priority.
     """
 
     #: The variables that a site may set, besides each ``SiteVariable`` of the class and its bases: name -> ``Tunable``.
     tunable = rfmb.variable(typ.Dict[str, Tunable], value={})
-    #: Each ``SiteVariable`` of the bases that means nothing here.
+    #: Names of each inherited ``SiteVariable`` that this class does not use.
     not_tunable: tuple[str, ...] = ()
 
     @rfmb.run_after("init")
@@ -113,57 +113,57 @@ class Tuning(rfm.RegressionTestPlugin):
             if variable not in self.tunable:
                 name = type(self).__name__
                 raise ReframeError(
-                    f"partition {self.current_partition.fullname}: extras/tuning/{name}/{variable} cannot be set; "
-                    f"{name} lets a site set {', '.join(self.tunable) or 'nothing'}"
+                    f"partition {self.current_partition.fullname}: extras/tuning/{name}/{variable} is not a tunable; "
+                    f"remove it. Tunables of {name}: {', '.join(self.tunable) or 'none'}"
                 )
             setattr(self, variable, value)
 
     def site_tuning(self, partition):
-        """Return what the site sets on ``partition``, name -> value, without the variables that the user gave."""
+        """Return the site's tunables for ``partition``, name -> value, without variables that the user set."""
         settings = partition.extras.get("tuning", {}).get(type(self).__name__, {})
         return {name: value for name, value in settings.items() if not given_by_user(self, name)}
 
 
 class StatedCost(rfm.RegressionTestPlugin):
-    """Say before it runs what a case costs: seconds of its nodes, and the bytes that it writes at most.
+    """State the cost of a case before it runs: the job's seconds, and the most bytes that it writes.
 
-    ``kappa plan`` adds them up; what a case wrote is recorded with its result. Leaves whose cost follows from their
-    sizes override ``expected_s``, ``most_bytes`` and ``wrote_bytes``.
+    ``kappa plan`` adds the costs up. The bytes that a case wrote are part of its result. Leaf classes whose cost
+    depends on their sizes override ``expected_s``, ``most_bytes`` and ``wrote_bytes``.
     """
 
-    #: What the job takes of its nodes by what the check says, s.
+    #: Expected time of the job, s.
     stated_s = rfmb.variable(float, int, value=0, loggable=True)
-    #: What the case writes at most to storage that it measures, bytes.
+    #: The most that the case writes to the storage that it measures, bytes.
     stated_bytes = rfmb.variable(int, value=0, loggable=True)
-    #: What it wrote there, bytes.
+    #: The amount that the case wrote there, bytes.
     written_bytes = rfmb.variable(int, value=0, loggable=True)
 
     def expected_s(self):
-        """Seconds of the job: by sizes and tuning where a leaf says so, else what the class says of any case."""
+        """Return the job's expected time in s: by default the class's value; leaves compute it from their sizes."""
         return self.measured_s or self.estimated_s
 
     def most_bytes(self):
-        """Bytes, of all ranks and repeats."""
+        """Return the most bytes that all ranks and repeats write."""
         return 0
 
     def wrote_bytes(self):
-        """Bytes, once the output has been read; a check that stops at a stonewall knows it from its output alone."""
+        """Return the bytes that the case wrote. A check with a stonewall learns this from its output only."""
         return self.most_bytes()
 
     def no_longer_than(self, max_time):
-        """Have the job ask for no more than the partition gives (``10m``)."""
+        """Limit the job's time to the partition's ``max_time`` (``10m``)."""
         asked_s = self.time_limit or math.inf
         self.time_limit = max_time
         self.time_limit = min(asked_s, self.time_limit)
 
-    # After tuning and the layout of ranks, which sizes follow from.
+    # Sizes depend on tunables and on the layout of ranks.
     @rfmb.run_before("run")
     def state_cost(self):
         self.stated_s, self.stated_bytes = self.expected_s(), self.most_bytes()
         max_time = self.current_partition.extras.get("max_time")
         if max_time and self.stated_s > self.time_limit:
-            # ReFrame records no reason of a skip.
-            self.hint = f"it takes some {self.stated_s:.0f} s, and `max_time` of the partition is {max_time}"
+            # ReFrame records no reason for a skip.
+            self.hint = f"the case takes about {self.stated_s:.0f} s, but `max_time` of the partition is {max_time}"
             self.skip(self.hint)
 
     @rfmb.run_after("sanity")

@@ -1,7 +1,7 @@
-"""Census of the suite: its checks, those that the site offers, and those that failed to load.
+"""Census of the suite: all checks, the checks that the site offers, and the checks that failed to load.
 
-ReFrame only warns about a check file that does not load and says nothing of a check that no environment
-of the site can run. The census finds both, so that neither passes silently.
+ReFrame only warns of a check file that does not load, and ignores a check that no environment of the site can run.
+The census finds both, so that neither passes silently.
 """
 
 import ast
@@ -20,7 +20,7 @@ SUITE = pathlib.Path(__file__).parents[1]
 
 
 def declared_checks() -> dict[str, pathlib.Path]:
-    """Every class under ``reframe_checks/`` that its source decorates with ``simple_test``, with its file."""
+    """Return every class below ``reframe_checks/`` whose source has the decorator ``simple_test``: name -> file."""
     found = {}
     for path in sorted(SUITE.glob("*/*.py")):
         try:
@@ -37,8 +37,11 @@ def declared_checks() -> dict[str, pathlib.Path]:
 
 
 def take_census(suite_revision: str) -> Census:
-    """The census: ``checks`` (loaded) with the places where each case is offered, ``not_loaded`` (declared, but not
-    loaded), and what each of the site's ``partitions`` has."""
+    """Return the census.
+
+    ``checks`` has the loaded checks, with the places where the site offers each case. ``not_loaded`` has checks that
+    a file declares but ReFrame did not load. ``partitions`` has the nodes, sockets and features of each partition.
+    """
     loaded = registered_checks()
     declared = declared_checks()
     offers = [

@@ -1,6 +1,6 @@
-"""The base of every check: composes the plug-ins and asks the site for what a check needs, by feature.
+"""The base of every check: it composes the plug-ins, and selects partitions and environments by feature.
 
-Leaves set their command after ``setup``; what is added to the job script for every check comes before ``run``.
+A check (a leaf class) sets its command after ``setup``. Plug-ins add their lines to the job script before ``run``.
 """
 
 import itertools
@@ -46,14 +46,14 @@ outlast_slurm()
 wait_at_limit()
 keep_journal()
 
-# Modes in which a check runs unless it says otherwise; a check tags itself for the others.
+# The default modes of a check; a check tags itself for other modes.
 EVERY_MODE = ("nightly", "acceptance")
-# A program that writes without end fills a disk, and must not fill the memory of the login node as well.
+# Limits the memory of the login node if a program writes without end.
 MAX_OUTPUT_BYTES = 256 * 2**20
 
 
 def feature_choices(needs):
-    """Each tuple of features that serves ``needs``, in which ``a|b`` asks for one of the two."""
+    """Return each tuple of features that satisfies ``needs``; ``a|b`` in ``needs`` means one of the two."""
     return list(itertools.product(*(need.split("|") for need in needs)))
 
 
@@ -62,32 +62,34 @@ class SystemCheck(
     Tuning, Launching, LoadWatch, HangWatch, SameAllocation, Simulated, Registered, StatedCost, SeesFolder,
     special=True,
 ):  # fmt: skip
-    """A run-only check of the system itself, which runs no program of an environment.
+    """A run-only check of the system itself; it runs no program of an environment.
 
-    Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
+    Leaf classes define ``family``, ``needs_*``, the command, the sanity function and the metrics.
 
-    A partition says in its ``extras`` how many ``nodes`` it has and, if jobs shall not wait for longer,
-    ``max_pending_time``; cores per node come from its ``processor``.
+    A partition gives its number of ``nodes`` in ``extras``, and the limit for waiting jobs in ``max_pending_time``.
+    The number of cores per node comes from its ``processor``.
     """
 
-    #: What is validated, as ``folder/subject``; a site's expectations name families.
+    #: The subject of the check, as ``folder/subject``; a site's expectations name families.
     family = rfmb.variable(str, loggable=True)
+    #: What it means that the check fails, and what to do then: one or two plain sentences, for its page.
+    failure_means = rfmb.variable(str, value="")
     #: Features that a partition must have (scales add theirs).
     needs_partition = rfmb.variable(typ.List[str], value=[])
-    #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.
+    #: Features that an environment must have: the programs to run. ``a|b`` means one of the two.
     needs_environ = rfmb.variable(typ.List[str], value=[])
-    #: What a case takes from the start of its job to its end, s: measured on the embedded site, …
+    #: Time of a case from the start of its job to its end, s: measured on the embedded site, …
     measured_s = rfmb.variable(float, int, value=0, loggable=True)
-    #: … or, of what does not run there, an estimate for the hardware that it is made for. A leaf says one of the two.
+    #: … or, for a check that cannot run there, an estimate for its intended hardware. A leaf sets one of the two.
     estimated_s = rfmb.variable(float, int, value=0, loggable=True)
-    #: All features that this case needs of a partition, for the catalogue.
+    #: All features that a partition needs for this case, for the catalogue.
     case_features = rfmb.variable(typ.List[str], value=[])
-    #: Modes besides its own tags in which the check runs.
+    #: Modes in which the check runs, besides those in its tags.
     modes = EVERY_MODE
-    #: Nodes of the partition that it does without; the job has to be told to leave them, too.
+    #: Nodes of the partition that the check leaves out; the check must exclude them from its job, too.
     without_nodes = rfmb.variable(typ.List[str], value=[])
     check_class = rfmb.variable(str, value="", loggable=True)
-    #: At most so many nodes stand for all of the partition; 0: all do.
+    #: The largest number of nodes that a case on the whole partition takes; 0: no limit.
     most_nodes = rfmb.variable(int, value=0)
     #: Number of nodes of the partition, from the site.
     partition_size = rfmb.variable(int, value=0, loggable=True)
@@ -108,8 +110,11 @@ class SystemCheck(
 
     @classmethod
     def modes_here(cls):
-        """Modes in which it runs on the current site: its own, with what partitions add and without what they leave
-        out, and that of everything."""
+        """Return the modes in which the check runs on the current site.
+
+        These are its own modes and ``full``, plus the modes in ``also_in`` and without those in ``not_in`` of the
+        site's partitions.
+        """
         also_in, not_in = (
             [partition.extras.get(extra, {}) for partition in runtime().system.partitions]
             for extra in ("also_in", "not_in")
@@ -117,17 +122,17 @@ class SystemCheck(
         return modes_here(cls.__name__, {*cls.modes, *cls.tags & {*MODES}}, also_in, not_in)
 
     def chosen_scale(self):
-        """The row of the scale table that this case uses, or ``None``."""
+        """Return the row of the scale table that this case uses, or ``None``."""
         return None
 
     def chosen_features(self):
-        """Partition features that this case needs besides ``needs_partition``."""
+        """Return the partition features that this case needs besides ``needs_partition``."""
         scale = self.chosen_scale()
         return [scale.feature] if scale else []
 
     @classmethod
     def alternative_features(cls):
-        """For each case of the class, the partition features that it needs besides ``needs_partition``."""
+        """Return for each case of the class the partition features that it needs besides ``needs_partition``."""
         return [[]]
 
     @rfmb.run_after("setup")
@@ -151,16 +156,19 @@ class SystemCheck(
 
     @property
     def partition_nodes(self):
-        """Number of nodes that the site says the partition has, less those that it does without."""
+        """The number of nodes that the site states for the partition, without the nodes that the check leaves out."""
         return self.stated("extras/nodes", self.current_partition.extras.get("nodes")) - len(self.without_nodes)
 
     @property
     def cores_per_node(self):
-        """Physical cores of a node, from the site's ``processor`` entry."""
+        """The number of physical cores of a node, from the site's ``processor`` entry."""
         return self.stated("processor/num_cpus", self.current_partition.processor.num_cores or None)
 
     def stated(self, key, value):
-        """``value``, which the site's settings have to give under ``key`` of the partition."""
+        """Return ``value``.
+
+        :raises ReframeError: it is ``None``: the site does not state ``key`` for the partition.
+        """
         if value is None:
             raise ReframeError(f"partition {self.current_partition.fullname}: the site's settings must give {key}")
         return value
@@ -170,37 +178,40 @@ class SystemCheck(
         return self.num_tasks // (self.num_tasks_per_node or 1)
 
     def require_all_nodes(self, nodes):
-        """True when every node of the job is among ``nodes``; for use in sanity functions."""
+        """Return True if ``nodes`` has every node of the job; for use in sanity functions.
+
+        :raises SanityError: a node is missing.
+        """
         missing = set(self.provenance["nodelist"]) - set(nodes)
         if missing:
-            raise SanityError(f"no figure from {', '.join(sorted(missing))}")
+            raise SanityError(f"the output has no figure from {', '.join(sorted(missing))}")
         return True
 
-    # After what the plug-ins of every check add, and before what a leaf does.
+    # After the hooks of the plug-ins, before the hooks of the leaf.
     @rfmb.run_before("run")
     def note_commands_of_job(self):
         self.commands_of_job = list(self.prerun_cmds)
 
     def run_complete(self):
-        """ReFrame asks this of every running job at each poll, which no hook sees."""
+        """Answer whether the job has ended. ReFrame calls this at each poll, and has no hook there."""
         if self.job and not self.is_dry_run():
             self.answer_held_job()
             self.look_for_first_node()
         return super().run_complete()
 
     def output_text(self, name=None):
-        """The text of the job's standard output, or of the file ``name`` in the stage folder, which is then kept."""
+        """Return the text of the job's standard output, or of the stage folder's file ``name``, and keep the file."""
         if not name:
             return self.what_is_in(str(self.stdout), read_text, errors="replace")
         return self.what_is_in(self.kept(name), read_text, errors="replace")
 
     def output_bytes(self, name):
-        """Return the bytes of the file ``name`` in the stage folder, which is then kept."""
+        """Return the bytes of the file ``name`` in the stage folder, and keep the file."""
         return self.what_is_in(self.kept(name), read_bytes)
 
     def kept(self, name):
-        """``name``, a file in the stage folder that ReFrame shall keep: figures have to be provable later."""
-        # ReFrame copies what is there, and leaves the stage of a failed check.
+        """Have ReFrame keep the file ``name`` of the stage folder as raw output, and return ``name``."""
+        # ReFrame copies the files that exist, and leaves the stage folder of a failed check.
         self.keep_files = [*self.keep_files, name]
         return name
 
@@ -211,7 +222,10 @@ class SystemCheck(
             raise SanityError(f"cannot read {name}: {err.strerror}") from err
 
     def parsed(self, parse, text, **kwargs):
-        """``parse(text)``, with a parser's complaint made the reason why the check failed."""
+        """Return ``parse(text)``.
+
+        :raises SanityError: the parser refused the text.
+        """
         self.note_lines_of_others(text)
         try:
             return parse(text, **kwargs)
@@ -224,7 +238,7 @@ class KappaCheck(SystemCheck, SpackPrograms):
 
     @rfmb.run_after("setup")
     def take_program(self):
-        """Run what the fixture ``build`` has built, where the check has one."""
+        """Run the program that the fixture ``build`` has built, if the check has this fixture."""
         if hasattr(self, "build"):
             self.program = self.build.command
             self.programs, self.executable = [self.program], shlex.quote(self.program)

@@ -1,6 +1,6 @@
 """Programs of this repository: installed, or built with CMake once for each environment, on the login node.
 
-The environment's ``extras`` name the folder for it (``build_dir``), so that later sessions build nothing. Other
+The environment's ``extras`` name the build folder (``build_dir``), so later sessions do not build again. Other
 checkouts take the program from the user's cache (``src/kept_build.sh``).
 """
 
@@ -19,16 +19,16 @@ _LANGUAGES = {"cc": "C", "cxx": "CXX"}
 
 
 class CMakeProgram(rfm.RunOnlyRegressionTest):
-    """Asks the installed program, or builds what is not up to date. A fixture derives from it for each program."""
+    """Start the installed program once, or build the program if it is not up to date. Each program has a subclass."""
 
     #: Folder with the ``CMakeLists.txt``.
     source = rfmb.variable(str)
-    #: What is built.
+    #: Name of the program.
     program = rfmb.variable(str)
-    #: The name of its folder below ``build_dir``, if not the program's.
+    #: The name of its folder below ``build_dir``, if it is not the program's name.
     folder = rfmb.variable(str, value="")
     cmake_options = rfmb.variable(typ.List[str], value=[])
-    #: Feature of an environment that has what the program is built with.
+    #: Feature of an environment that has the compilers and libraries to build the program.
     built_with = "sweep-build"
     #: Feature of an environment that has the program on its PATH: nothing is built there.
     installed = rfmb.variable(str, value="")
@@ -55,26 +55,26 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
         return sn.all(
             [
                 sn.assert_eq(self.job.exitcode, 0, msg=f"{self.program}: see the job's standard error"),
-                sn.assert_true(there, msg=f"{self.program} was not built"),
+                sn.assert_true(there, msg=f"{self.program}: the build made no program; see the job's standard output"),
             ]
         )
 
 
 class MeasureProgram(CMakeProgram):
-    """``kappa-measure``: one build of an environment for all checks that measure with a subcommand of it."""
+    """``kappa-measure``: one build for each environment. Many checks run one of its subcommands."""
 
     source = str(pathlib.Path(__file__).parents[1] / "src")
     program = "kappa-measure"
 
 
 def folder_of(program, extras):
-    """Return the folder where ``program``, a class or an instance of `CMakeProgram`, is built with these extras."""
+    """Return the build folder of ``program``, a class or an instance of `CMakeProgram`, for an environment's extras."""
     return pathlib.Path(extras["build_dir"], str(program.folder) or str(program.program))
 
 
 def build_command(program, extras):
-    """The words that build ``program`` for an environment with these extras."""
-    # Of the extras: where a site names no compiler, ReFrame names its own.
+    """Return the words of the command that builds ``program`` for an environment with these extras."""
+    # From the extras: ReFrame names a default compiler if the site names none.
     compilers = {key: extras.get(key) for key in _LANGUAGES}
     named = [f"-DCMAKE_{_LANGUAGES[key]}_COMPILER={value}" for key, value in compilers.items() if value]
     name, folder = str(program.program), str(folder_of(program, extras))

@@ -1,7 +1,7 @@
-"""What a check measured beyond its metrics: curves, figures per node and pair, what speaks against which node.
+"""Evidence that a check measures besides its metrics: curves, figures per node and per pair, and findings.
 
-All is written through the structures of ``kappa.core.record.evidence``, by which reports are read: a value of a wrong
-type fails the check that records it, by name.
+All evidence is written with the structures of ``kappa.core.record.evidence``, which also read reports. A value of a
+wrong type fails the check that records it, with the name of the field.
 """
 
 import pathlib
@@ -24,7 +24,7 @@ MOST_OF_A_LINE = 160
 
 
 class EvidenceRecorder(rfm.RegressionTestPlugin):
-    """Variables with the names and the shapes of the fields of ``Measurement``."""
+    """Variables with the names and the shapes of the fields of ``Measurement``, and methods that fill them."""
 
     curves = rfmb.variable(dict, value={}, loggable=True)
     per_node = rfmb.variable(dict, value={}, loggable=True)
@@ -33,29 +33,32 @@ class EvidenceRecorder(rfm.RegressionTestPlugin):
     findings = rfmb.variable(list, value=[], loggable=True)
     suspects = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = rfmb.variable(str, value="", loggable=True)
-    #: Of a benchmark with rules: ``valid by RULES``, or what of them the result does not keep.
+    #: For a benchmark with rules: ``valid by RULES``, or the rules that the result breaks.
     validity = rfmb.variable(str, value="", loggable=True)
-    #: What else a reader of the figures should know.
+    #: Remarks for readers of the figures.
     notes = rfmb.variable(typ.List[str], value=[], loggable=True)
-    #: Name of a library or program -> number of its lines in the output, and the first.
+    #: Name of a library or program -> number of its lines in the output, and the first line.
     _set_aside: ClassVar[dict] = {}
 
     def evidence(self):
-        """All of it, by the names of the variables."""
+        """Return all evidence: name of the variable -> value."""
         names = [name for name in Measurement.__struct_fields__ if name not in Figures.__struct_fields__]
         return {name: getattr(self, name) for name in names}
 
     @property
     def matrix_folder(self):
-        """For the files of large matrices: beside the session's raw output, which is removed one day."""
+        """The folder for files of large matrices: beside the session's raw output, which retention removes."""
         return pathlib.Path(runtime().output_prefix).parent / MATRICES
 
     def note_lines_of_others(self, text):
-        """Note which other programs wrote into ``text``, whose lines the parsers set aside."""
+        """Note which other programs wrote lines into ``text``; parsers set these lines aside."""
         self.note_set_aside({speaker.name: (len(lines), lines[0]) for speaker, lines in lines_by_speaker(text).items()})
 
     def note_set_aside(self, found):
-        """:param found: as ``_set_aside``, of one output."""
+        """Add the lines that one output set aside to the notes.
+
+        :param found: as ``_set_aside``, for one output.
+        """
         for name, (number, first) in found.items():
             before, shown = self._set_aside.get(name, (0, first))
             self._set_aside = {**self._set_aside, name: (before + number, shown)}
@@ -66,7 +69,7 @@ class EvidenceRecorder(rfm.RegressionTestPlugin):
         ]
 
     def record_curve(self, name, x, y, points, gated):
-        """Keep a whole curve.
+        """Record a whole curve.
 
         :param x, y: (title, unit) of the axes.
         :param points: mapping x -> y.
@@ -76,7 +79,7 @@ class EvidenceRecorder(rfm.RegressionTestPlugin):
         self.curves = {**self.curves, name: written(curve)}
 
     def record_heat_map(self, name, x, y, z, points):
-        """Keep a quantity over two others.
+        """Record one quantity as a function of two others.
 
         :param x, y, z: (title, unit).
         :param points: mapping (x, y) -> z.
@@ -85,16 +88,16 @@ class EvidenceRecorder(rfm.RegressionTestPlugin):
         self.heat_maps = {**self.heat_maps, name: written(HeatMap(*x, *y, *z, points=cells))}
 
     def record_per_node(self, metric, unit, values):
-        """Keep one figure for each node: mapping node -> value."""
+        """Record one figure for each node: mapping node -> value."""
         self.per_node = {**self.per_node, metric: written(PerNode(unit, dict(sorted(values.items()))))}
 
     def record_matrix(self, name, unit, nodes, values, of="nodes"):
-        """Keep a figure for each pair of nodes, or of groups of them: n x n, NaN where there is none."""
+        """Record a figure for each pair of nodes, or of groups of nodes: n x n, NaN where nothing was measured."""
         values = np.array(values, dtype=float)
         self.matrices = {**self.matrices, name: written(recorded(unit, nodes, values, self.matrix_folder, of))}
 
     def record_findings(self, findings):
-        """Keep what speaks against nodes, links and switches; the strongest becomes the operator's hint."""
+        """Record findings about nodes, links and switches; the first, the strongest, becomes the operator's hint."""
         self.findings = [written(finding) for finding in findings]
         self.suspects = sorted({finding.name for finding in findings if finding.kind == "node"})
         if findings:

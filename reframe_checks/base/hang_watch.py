@@ -1,4 +1,4 @@
-"""Jobs that hang, fail or cannot write: which node it is (docs/hangs.md)."""
+"""Find the node that makes a job hang, fail or unable to write (docs/hangs.md)."""
 
 import contextlib
 import os
@@ -26,22 +26,22 @@ from reframe_checks.base.reframe_internals import forget_resizing
 from reframe_checks.parsers import job_scripts
 from reframe_checks.parsers.job_scripts import BlamedNode
 
-#: Between two questions, s.
+#: Time between two questions to Slurm, s.
 ASK_EVERY_S = 10
-#: After its script a job ends within so long: an epilog may run before.
+#: Time within which Slurm ends a job after its script has ended, s: an epilog may run before.
 ENDS_WITHIN_S = 20
 
 
 def nodes_down(nodes) -> list[str]:
-    """Return the nodes that Slurm has given up."""
-    # An empty list would be all nodes for sinfo.
+    """Return the nodes that Slurm reports as DOWN."""
+    # sinfo takes an empty list for all nodes.
     lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T") if nodes else []
     states = (line.partition(" ") for line in lines)
     return sorted({node for node, _, state in states if "DOWN" in condition(state).words})
 
 
 def asked(*command: str) -> list[str]:
-    """Return a command's lines; none when it fails: a controller that does not answer is no node's fault."""
+    """Return the lines that a command prints; none if it fails: a controller without an answer is no node's fault."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_EVERY_S, check=True)
         return done.stdout.splitlines()
@@ -49,14 +49,14 @@ def asked(*command: str) -> list[str]:
 
 
 class FirstNodes:
-    """Jobs that lost their first node: one question for all jobs, whose answer is as old as ``ASK_EVERY_S`` at most."""
+    """Jobs that lost their first node. One question to Slurm serves all jobs for ``ASK_EVERY_S``."""
 
     def __init__(self) -> None:
         self._asked_s = -float("inf")
         self._lost: dict[str, str] = {}
 
     def lost(self, job_id: str) -> str:
-        """The first node of the running job, if Slurm has given it up; else nothing."""
+        """Return the first node of the running job if Slurm reports it as DOWN, else an empty string."""
         if time.monotonic() >= self._asked_s + ASK_EVERY_S:
             running = asked("squeue", "--noheader", "--me", "--states=RUNNING", "--format=%A %B")
             first = dict(line.split(" ", 1) for line in running if " " in line)
@@ -78,42 +78,45 @@ PARTS = (
     "watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py",
     "exchange.py", "exchanged.py",
 )  # fmt: skip
-#: States of a job that Slurm has ended, which says nothing of its nodes.
+#: States of a job that Slurm has ended. They are no evidence against its nodes.
 ENDED_BY_SLURM = ("TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE", "NODE_FAIL", "BOOT_FAIL")
-#: In its place where Slurm did not start a step of the job, as when its controller did not answer.
+#: Our state of a job if Slurm did not start one of its steps, for instance because the controller did not answer.
 NO_STEP = "NO_STEP"
-#: Where Slurm lists the job no more, or has started it twice, and the job has not come to its end.
+#: Our state of an unfinished job that Slurm no longer lists or has started twice.
 FORGOTTEN = "FORGOTTEN"
-#: With which slurmctld ends a job that it has forgotten to have started: its node takes it no second time.
+#: State and exit code that slurmctld gives to a job that it starts a second time: the node refuses the second start.
 STARTED_TWICE = ("FAILED", 1)
-# Of what srun says when Slurm refuses it a step: why; and that its controller did not answer, or has forgotten the job.
+# The reason in srun's message when Slurm refuses a step; and reasons that mean: the controller did not answer, or has
+# forgotten the job.
 _REFUSED = re.compile(r"srun: error: (?:Unable to (?:create step|confirm allocation) for job|SLURM job) \d+:? (.+)")
 _OF_CONTROLLER = re.compile(
     "Unable to contact slurm controller|Socket timed out|Zero Bytes|Communication"
     "|Invalid job id|Job is pending|Job/step already complet|has expired"
 )
 HINTS = {
-    "stopped": "find out who stopped the process: a debugger, a user, a tool of the site",
-    "blocked": "look at `dmesg` and the file systems there; /proc/PID/stack says what the process waits for",
-    "unseen": "mount it there; or put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)",
-    "unexecutable": "compare `findmnt -T FOLDER` there with another node, and mount it alike",
-    "silent": "is it up? look at its console, at slurmd's log there and at its network",
-    "lost": "look at `scontrol show node`, its console and slurmd's log",
-    "address": "look at `ip addr` there, and give each node an address of its own",
-    "link": "look at its firewall (`nft list ruleset`) and routes, and at the MTU of every port on the way",
-    "mpi": "start MPI on it alone; compare its MPI and PMIx packages, their configuration files and its firewall",
-    "crashed": "look at `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
+    "stopped": "find who stopped the process: a debugger, a user or a tool of the site",
+    "blocked": "check `dmesg` and the file systems of the node; /proc/PID/stack shows where the process waits",
+    "unseen": "mount the folder on the node, or put results on storage that all nodes share: KAPPA_RESULTS, or `home` "
+    "(KAPPA_HOME)",
+    "unexecutable": "compare `findmnt -T FOLDER` on the node with another node, and mount the folder in the same way",
+    "silent": "check whether the node is up: its console, its slurmd log and its network",
+    "lost": "check `scontrol show node`, the node's console and its slurmd log",
+    "address": "check `ip addr` on the node, and give each node its own address",
+    "link": "check the firewalls (`nft list ruleset`), the routes, and the MTU of every port on the path",
+    "mpi": "start MPI on this node alone; compare its MPI and PMIx packages, configuration files and firewall with "
+    "another node's",
+    "crashed": "check `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
 }
 
 
 class HangWatch(rfm.RegressionTestPlugin):
-    """Has the job watched, and reads what the watch (``src/job/watch_nodes.py``) has found.
+    """Start the watch (``src/job/watch_nodes.py``) in the job, and read its result.
 
-    What no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm has
-    ended for another reason, as its time limit, is no node's fault.
+    If a job loses its first node, it can report nothing: then this class asks Slurm from the login node. A job that
+    Slurm ended for another reason, for instance at its time limit, is no evidence against a node.
     """
 
-    #: False for a job that nobody watches.
+    #: False for a job without a watch.
     watch_hangs = rfmb.variable(typ.Bool, value=True)
     #: The nodes on which the job hung, or that made it fail.
     hung_on = rfmb.variable(typ.List[str], value=[], loggable=True)
@@ -133,28 +136,31 @@ class HangWatch(rfm.RegressionTestPlugin):
         mpi = [option for option in self.job.launcher.options if option.startswith("--mpi=")]
         watch = sourced(self, "watch_nodes.sh", f"{expected_s:g}", program, *launcher, *mpi)
         self.prerun_cmds = [watch, *self.prerun_cmds]
-        # Else the job ends with a node that dies, before it can say anything. On one line: job scripts are short.
+        # Else the job ends with a node that dies, before it can report it. On one line: job scripts are short.
         self.job.options = [" ".join([*self.job.options, "--no-kill"])]
 
     def look_for_first_node(self):
-        """Cancel a job that would stay until its time limit: Slurm has given up its first node, which ``--no-kill``
-        keeps, or does not believe its end, as from a node that has the address of the first one."""
+        """Cancel a job that would stay until its time limit.
+
+        This happens if its first node is DOWN, because ``--no-kill`` keeps the job. It also happens if Slurm does not
+        accept the job's end, for instance because another node has the address of the first one.
+        """
         forget_resizing(self.job)
         if not runs_in_slurm(self) or self._lost_nodes or self.job.state != "RUNNING":
             return
         if self.failed_and_not_ended():
             job = self.job.jobid
-            getlogger().warning(f"{self.name}: the script of job {job} failed, and Slurm has not ended it: cancelled")
+            getlogger().warning(f"{self.name}: the script of job {job} failed, but Slurm did not end it: job cancelled")
             self.job.cancel()
             return
         first = FIRST_NODES.lost(str(self.job.jobid))
         if first:
             self._lost_nodes = (first,)
-            getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is down: cancelled")
+            getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is DOWN: job cancelled")
             self.job.cancel()
 
     def failed_and_not_ended(self):
-        """Tell whether the job's script ended with an error, longer ago than Slurm takes to see it."""
+        """Tell whether the job's script ended with an error more than ``ENDS_WITHIN_S`` ago."""
         if ENDED_FILE not in os.listdir(self.stagedir):
             return False
         path = pathlib.Path(self.stagedir, ENDED_FILE)
@@ -177,32 +183,33 @@ class HangWatch(rfm.RegressionTestPlugin):
         if HANG_FILE in files:
             found = self.parsed(job_scripts.hang, self.output_text(HANG_FILE))
             named = {named.ends: (named.reason, said(named, self.stagedir)) for named in found.named}
-            # No job reaches those whose address is taken, either.
+            # No job reaches a node whose address another node has.
             self.blame(found.how, named, [one.peer for one in found.named if one.reason == "address" and one.peer])
         if self._lost_nodes:
-            self.blame("hang", {(node,): ("lost", "Slurm has given it up") for node in self._lost_nodes})
+            self.blame("hang", {(node,): ("lost", "Slurm reports it as DOWN") for node in self._lost_nodes})
         if state:
             self.ended_by_slurm = state
-            self.hint = "nothing speaks against a node: was the machine busy, the limit too short, was it cancelled?"
+            self.hint = "no evidence against a node; was the machine busy, the limit too short, or the job cancelled?"
             raise SanityError(f"Slurm ended the job before it was done: {state}")
         twice = PROVENANCE_FILE in files and (self.job.state, self.job.exitcode) == STARTED_TWICE
         if (twice or end_unseen(self.job)) and not self.came_to_its_end(files):
-            self.ended_by_slurm, self.hint = FORGOTTEN, "nothing speaks against a node: was slurmctld killed?"
-            how = "Slurm has started the job twice" if twice else "Slurm knows the job no more"
-            raise SanityError(f"{how}, and it has not come to its end")
+            self.ended_by_slurm, self.hint = FORGOTTEN, "no evidence against a node; was slurmctld killed?"
+            how = "Slurm has started the job twice" if twice else "Slurm no longer knows the job"
+            raise SanityError(f"{how}, and the job did not reach its end")
         if refused:
-            self.ended_by_slurm, self.hint = NO_STEP, "nothing speaks against a node: was slurmctld up? `scontrol ping`"
+            self.ended_by_slurm = NO_STEP
+            self.hint = "no evidence against a node; check that slurmctld is up: `scontrol ping`"
             raise SanityError(f"Slurm did not start a step of the job: {refused}")
 
     def came_to_its_end(self, files):
-        """Tell whether the job script has written how it ended, which then counts."""
+        """Tell whether the job script wrote its exit code at its end; the job then gets this exit code."""
         return ENDED_FILE in files and ended_with(self.job, self.output_text(ENDED_FILE))
 
     def refused_step(self):
-        """Why Slurm refused a step of the job, or of a node's part of it, which would else look like faults of nodes.
+        """Return why Slurm refused a step of the job or of a node's part; empty if it refused none.
 
-        A controller that did not answer, or has forgotten the job, always counts. Another reason, as what the step
-        asked for, counts only if the job failed: it may do without the step.
+        Without this, a refused step would look like a fault of nodes. A controller that did not answer or has forgotten
+        the job always counts. Any other reason counts only if the job failed, because a job can go on without a step.
         """
         stage, error = pathlib.Path(self.stagedir), str(self.job.stderr)
         for path in (stage / error, *stage.glob(f"{FOLDER}/*/{error}")):
@@ -213,10 +220,10 @@ class HangWatch(rfm.RegressionTestPlugin):
         return ""
 
     def blame(self, how, nodes, out_of_reach=()):
-        """Record a finding for each node, or for the two ends of a link.
+        """Record a finding for each node or link.
 
-        :param nodes: (node,) or (node, node) -> (reason, evidence).
-        :param out_of_reach: nodes without a fault that cannot be measured, either.
+        :param nodes: (node,) or, for a link, (node, node) -> (reason, evidence).
+        :param out_of_reach: nodes without a fault that cannot be measured now.
         :raises SanityError: always.
         """
         self.hung_on = sorted({*out_of_reach}.union(*nodes))
@@ -235,7 +242,7 @@ class HangWatch(rfm.RegressionTestPlugin):
 
 
 def said(named: BlamedNode, folder: str = "the job's folder") -> str:
-    """Tell why a node is named, of a job in ``folder``."""
+    """Return the text that says why a node or link is named, for a job in ``folder``."""
     process = named.process
     where = ""
     if process:
@@ -248,45 +255,46 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
             return f"{who} is stopped (state {process.state}){where}"
         case "blocked":
             waits = f", in {process.waits}" if process.waits else ""
-            return f"{who} waits in the kernel and moves nothing (state {process.state}){waits}{where}"
+            return f"{who} waits in the kernel without progress (state {process.state}){waits}{where}"
         case "mpi":
-            return "MPI does not start with it, but on all other nodes" + (f"; {who} stands{where}" if process else "")
+            stuck = f"; {who} makes no progress{where}" if process else ""
+            return f"MPI does not start with this node, but starts on all other nodes{stuck}"
         case "crashed":
             return f"its tasks crashed first: {named.said}"
         case "address" | "link":
             return named.said
     others = {
-        "lost": "Slurm has given it up",
+        "lost": "Slurm reports it as DOWN",
         "unseen": f"does not see {folder}, or may not write there",
-        "silent": "no step starts there, but on the other nodes",
-        "unexecutable": f"files in {folder} cannot be executed there (mounted noexec?), so Slurm ends each task",
+        "silent": "no step starts there, while steps start on the other nodes",
+        "unexecutable": f"it cannot execute files in {folder} (mounted noexec?), so Slurm ends each task",
     }
     return others[named.reason]
 
 
 class SeesFolder(rfm.RegressionTestPlugin):
-    """Names a first node that does not see the job's folder: Slurm cannot open the output there, and no line runs.
+    """Name a first node that does not see the job's folder: Slurm cannot open the output there, so no line runs.
 
-    No node is named where the folder cannot be written to from here either. Of other nodes the watch says so.
+    If this machine cannot write to the folder either, no node is named. For the other nodes, the watch does this.
     """
 
     @rfmb.run_after("run")
     def say_who_does_not_see_the_folder(self):
         if not runs_in_slurm(self) or self.is_dry_run() or self.has_output():
             return
-        # One that Slurm has ended need not have begun. Without accounting ReFrame takes every other for completed.
+        # A job that Slurm ended may not have begun. Without accounting, ReFrame takes all other jobs for completed.
         if not self.job.nodelist or any(state in str(self.job.state) for state in ENDED_BY_SLURM):
             return
         try:
             write_atomically(pathlib.Path(self.stagedir, "written_here"), "as a job would\n")
         except InputError as err:
-            raise SanityError(f"no job can write its output, nor can this machine: {err}") from None
-        # A change of its own makes a client of a network file system look again.
+            raise SanityError(f"neither the job nor this machine can write the job's output: {err}") from None
+        # Writing makes the client of a network file system list the folder anew.
         if self.has_output():
             return
         named = BlamedNode(node=self.job.nodelist[0], reason="unseen")
         self.blame("crash", {named.ends: (named.reason, said(named, self.stagedir))})
 
     def has_output(self):
-        """Listed, not asked for by its name: a network file system remembers for long that a file was not there."""
+        """Tell whether the job wrote output. List the folder: a network file system caches that a file is missing."""
         return str(self.job.stdout) in os.listdir(self.stagedir)

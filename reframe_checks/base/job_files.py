@@ -1,4 +1,4 @@
-"""Files beside a job script: parts of it that it sources, and programs that lie in a container's image."""
+"""Files beside a job script: parts that the script sources, and programs in a container's image."""
 
 import pathlib
 import shlex
@@ -12,7 +12,7 @@ from kappa.core.ground.whole_files import write_atomically
 from kappa.core.vocabulary.programs import LAUNCHERS, OF_FEATURE
 
 FOLDER = pathlib.Path(__file__).parent / "src/job"
-#: What scripts source that end a program when they are told to end; `kappa doctor` has it, too.
+#: Sourced by scripts that must end their program when they get a signal; `kappa doctor` uses it, too.
 KILLABLE = "killable.sh"
 _ELSEWHERE = {KILLABLE: SUITE / "kappa/core/ground/src" / KILLABLE}
 
@@ -23,18 +23,18 @@ def runs_in_slurm(check) -> bool:
 
 
 def source(name: str) -> pathlib.Path:
-    """The file of the suite that job scripts know as ``name``."""
+    """Return the path in the suite of the file that job scripts call ``name``."""
     return _ELSEWHERE.get(name, FOLDER / name)
 
 
 def in_stage(check, name: str) -> str:
-    """How a job script calls the file ``name`` of ``src/job``, which the stage folder of ``check`` gets a copy of."""
+    """Copy the file ``name`` of ``src/job`` into the stage folder of ``check``; return its path for the job script."""
     shutil.copyfile(source(name), pathlib.Path(check.stagedir, name))
     return f"./{name}"
 
 
 def sourced(check, name: str, *words: object) -> str:
-    """The command that sources the file with these words, quoted."""
+    """Return the command that sources the file with these words as arguments, quoted."""
     return shlex.join([".", in_stage(check, name), *map(str, words)])
 
 
@@ -42,10 +42,10 @@ IN_IMAGE, SCRIPT = "in_image", "call"
 
 
 class InImage(rfm.RegressionTestPlugin):
-    """Calls programs of an environment in its ``image``, whoever starts them: a launcher, a script, an earlier step.
+    """Run the programs of an environment in its ``image``, whether a launcher, a script or an earlier step starts them.
 
-    A folder with a program of each name comes first on the job's PATH; it calls the one in the image. Launchers are the
-    nodes' own.
+    The first folder on the job's PATH has a script for each program, which calls the program in the image. Launchers
+    are those of the nodes.
     """
 
     @rfmb.run_before("run")
@@ -54,7 +54,7 @@ class InImage(rfm.RegressionTestPlugin):
         if not image or not self.needs_environ:
             return
         names = {name for feature in self.current_environ.features for name in OF_FEATURE.get(feature, ())}
-        # Those whose names a site chooses.
+        # Programs whose names the site chooses.
         names |= {name for name in self.programs or [self.executable] if "/" not in name}
         names -= {*LAUNCHERS, self.runtime_program()}
         folder = pathlib.Path(self.stagedir, IN_IMAGE)
@@ -69,7 +69,7 @@ class InImage(rfm.RegressionTestPlugin):
         return self.current_partition.container_runtime.lower()
 
     def call_in(self, image):
-        """A script that calls the program of its own name in the image, where the job and its storage are seen."""
+        """Return a script that calls the program with the script's name in the image, with the job's folders bound."""
         partition = self.current_partition
         options = ["--bind", ",".join([self.stagedir, *partition.extras.get("storage", {}).values()])]
         options += ["--nv"] if "nvidia" in partition.features else []

@@ -1,9 +1,9 @@
-"""Load by others than the job on its nodes while they were measured.
+"""Load that other programs put on the job's nodes during the measurement.
 
-On a node of its own that is evidence. Where virtual nodes share a machine it decides: the partition's extra
-``shared_host`` says how much others may take before a measurement counts as *robbed*, which blames nobody
-(docs/architecture.md). Each node reads the counters before each step and after the last (``src/node_watch.sh``), so
-nothing runs beside the measurement.
+On a real node, the load is evidence. On virtual nodes that share a machine, it decides: if others take more than the
+partition's extra ``shared_host`` allows, the measurement counts as *robbed* and blames no node (docs/architecture.md).
+Each node reads its counters before each step and after the last (``src/node_watch.sh``), so nothing runs beside the
+measurement.
 """
 
 import os
@@ -27,23 +27,23 @@ from reframe_checks.parsers.text import ParseError
 SCRIPT = pathlib.Path(__file__).parent / "src/node_watch.sh"
 WATCH_FOLDER = "load_watch"
 MAX_BYTES = 2**24
-# How long one robbed job holds its nodes, and all of a session do, until this machine is quieter; a job is held for
-# `hold_s`, and has to be answered before.
+# How long one robbed job, and all robbed jobs of a session, wait for a quieter machine. A job waits at most `hold_s`
+# for its answer, so the answer must come `MARGIN_S` earlier.
 WAIT_S, SESSION_WAIT_S, MARGIN_S = 20, 120, 15
-#: The one place of a site whose nodes share a machine.
+#: The name of the machine that all nodes of a site share.
 MACHINE = "this machine"
 
 
 class LoadWatch(rfm.RegressionTestPlugin):
-    """Has the nodes watched while the job runs its steps, and reads what they saw."""
+    """Have the nodes record the load while the job runs its steps, and read their records."""
 
     #: Place (node, or ``this machine``) -> ``LoadByOthers``.
     load_by_others = rfmb.variable(dict, value={}, loggable=True)
-    #: Why the measurement counts as robbed; empty when it does not.
+    #: Why the measurement counts as robbed; empty if it does not.
     robbed = rfmb.variable(str, value="", loggable=True)
-    #: False for nothing to be watched: whatever runs beside, the nodes answer for what is measured.
+    #: False: do not record the load, so that other programs never excuse a result.
     watch_load = rfmb.variable(typ.Bool, value=True)
-    #: How long a job waits for a quieter machine before it is submitted, where nodes share one; for measuring again.
+    #: How long a job waits for a quieter machine before its submission, if nodes share one; used to re-measure.
     quiet_wait_s = rfmb.variable(int, value=0)
 
     @rfmb.run_before("run")
@@ -54,11 +54,11 @@ class LoadWatch(rfm.RegressionTestPlugin):
         limits = self.current_partition.extras.get("shared_host")
         if limits and self.quiet_wait_s:
             QuietWait(self.quiet_wait_s).wait(limits["cores_share"], getlogger().warning)
-        # The stage folder is what all nodes see.
+        # All nodes see the stage folder.
         script = str(shutil.copy(SCRIPT, self.stagedir))
         os.chmod(script, 0o700)  # an installed package need not keep the mode
         shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
-        # Slurm ends a task whose prolog cannot be executed, as on storage that is mounted without leave for it.
+        # Slurm ends a task whose prolog cannot be executed, as on storage that is mounted noexec.
         self._unless_unusable = f"[[ ! -x {shlex.quote(script)} ]] ||"
         self.prerun_cmds = [
             f"{self._unless_unusable} export SLURM_TASK_PROLOG={shlex.quote(script)}",
@@ -67,7 +67,7 @@ class LoadWatch(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("run", always_last=True)
     def look_once_more(self):
-        """By a step of its own: an epilog takes a second of each step, for so long Slurm sleeps between two looks."""
+        """Read the counters once more, in a separate step: Slurm would wait a second for an epilog of each step."""
         if self._unless_unusable:
             look = "srun --mpi=none --nodes=$SLURM_NNODES --ntasks=$SLURM_NNODES --ntasks-per-node=1 true"
             self.postrun_cmds = [*self.postrun_cmds, f"{self._unless_unusable} {look}"]
@@ -75,14 +75,14 @@ class LoadWatch(rfm.RegressionTestPlugin):
     @rfmb.run_after("run")
     def read_load(self):
         folder = pathlib.Path(self.stagedir, WATCH_FOLDER)
-        # Not by its name: a network file system remembers for long that it was not there.
+        # List the folder: a network file system caches for long that a file is missing.
         if WATCH_FOLDER not in os.listdir(self.stagedir):
             return
         self.keep_files = [*self.keep_files, WATCH_FOLDER]
         try:
             nodes = {path.name: job_scripts.snapshots(read_text(path, MAX_BYTES)) for path in sorted(folder.iterdir())}
         except (OSError, UnicodeDecodeError, ParseError) as err:
-            getlogger().warning(f"{self.name}: what others took of its nodes is not known: {err}")
+            getlogger().warning(f"{self.name}: cannot read the load by other programs on its nodes: {err}")
             return
         limits = self.current_partition.extras.get("shared_host")
         taken = {MACHINE: job_scripts.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
@@ -91,10 +91,10 @@ class LoadWatch(rfm.RegressionTestPlugin):
             self.robbed = why_robbed(taken[MACHINE], **limits)
 
     def waits_for_quiet(self, measured):
-        """True as long as a job that was robbed and is out of bounds should not measure again yet; looks at the load
-        since the last question.
+        """Tell whether a robbed job that is out of bounds should wait before it re-measures.
 
-        ReFrame runs on the machine that the nodes share, and only this job has them.
+        The answer depends on the load since the last call. ReFrame runs on the machine that the nodes share, and only
+        this job uses the nodes.
         """
         figures = figures_of(measured["perfvalues"]) if measured.get("robbed") else {}
         if not any(one.failed and name not in self.steady for name, one in figures.items()):
@@ -107,9 +107,9 @@ class LoadWatch(rfm.RegressionTestPlugin):
 
 
 class QuietWait:
-    """A wait for a quieter machine: as long as it is given, and together with all others ``SESSION_WAIT_S``."""
+    """A wait for a quieter machine: at most ``limit_s``, and ``SESSION_WAIT_S`` for all waits of the session."""
 
-    #: Seconds that all waits of this session took.
+    #: Total time of all waits of this session, s.
     waited_s = 0.0
 
     def __init__(self, limit_s):
@@ -117,7 +117,7 @@ class QuietWait:
         self.deadline_s = self.last_s + min(limit_s, SESSION_WAIT_S - QuietWait.waited_s)
 
     def wait(self, cores_share, tell):
-        """Wait for a second in which the machine is quiet."""
+        """Wait until the machine is quiet for a second, or the time is over."""
         told = False
         time.sleep(1)
         while self.goes_on(cores_share):
@@ -127,7 +127,7 @@ class QuietWait:
             time.sleep(1)
 
     def goes_on(self, cores_share):
-        """Whether more than ``cores_share`` of the cores were busy since the last question, and there is time left."""
+        """Tell whether more than ``cores_share`` of the cores were busy since the last call, and there is time left."""
         now_s = time.monotonic()
         QuietWait.waited_s += now_s - self.last_s
         self.last_s = now_s
@@ -139,7 +139,7 @@ def taken_of_nodes(nodes):
 
 
 def why_robbed(taken, *, cores_share, disk_mb_per_s):
-    """Describe what others took beyond the limits; empty when they kept them.
+    """Describe how much others took beyond the limits; empty if they stayed within the limits.
 
     :param cores_share: of the machine's cores.
     """

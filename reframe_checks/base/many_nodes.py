@@ -1,8 +1,8 @@
-"""A plug-in for checks of one node that one job may do on many, each by itself.
+"""A plug-in for checks of one node: one job runs the check on many nodes, on each node alone.
 
-A job for each node costs the scheduler and the suite as many jobs. Here one step starts on every node what the job of
-one node would do: its commands before, between and after the launches, in a folder of its own; what they launch are
-steps on that node alone. The check then judges each node as if it were the only one, on a copy of itself.
+Without it, each node would need a job. Here one step starts a script on every node, in a separate folder. The script
+runs all commands of a one-node job, before, between and after its launches. Each launch is a step on that node alone.
+Then a copy of the check judges each node as if it were the only one.
 """
 
 import math
@@ -35,25 +35,25 @@ from reframe_checks.base.steps import SLURMS
 SCRIPT, FOLDER, STATUS = "on_node.sh", "nodes", "exit_status"
 PART = "part_of_node.sh"
 NODES_AT_ONCE = Tunable(
-    "whole number", "nodes", "nodes that one job measures, each alone; 1: one node, also in the rotation"
+    "whole number", "nodes", "nodes that one job measures, each alone; 1: one node in each job, also in the rotation"
 )
-# Of what nothing bounds, the node with the longest time counts, else the one with the least.
+# Without bounds, the worst node has the longest time, or the least of any other quantity.
 _TIMES = ("s", "ms", "us", "ns")
 # Set beside what a leaf reads.
 _NOT_READ = ("keep_files", "notes", "sanity_patterns", "written_bytes")
 
 
 class ManyNodes(rfm.RegressionTestPlugin):
-    """Put this first in the bases; the leaf sees one node."""
+    """Run the check of one node on many nodes. Put this first in the bases; the leaf sees one node."""
 
-    #: 0: one, or those that ReFrame is told to take (``-J nodelist=…``), as in the turns of a night.
+    #: 0: one node, or the nodes of ``-J nodelist=…``, as in the rotation of a night.
     nodes_at_once = rfmb.variable(int, value=0)
-    #: How many nodes the job measures, each by itself.
+    #: How many nodes the job measures, each alone.
     nodes_of_job = rfmb.variable(int, value=1, loggable=True)
 
     @rfmb.run_after("init")
     def offer_many_nodes(self):
-        """A case of one node that can take more on every partition of this session has the tag."""
+        """Tag a case of one node if one job can measure several nodes on every partition of this session."""
         if self.has_cases_of_one_node():
             self.tunable = {**self.tunable, "nodes_at_once": NODES_AT_ONCE}
         scale, needed = self.chosen_scale(), {*self.case_features}
@@ -71,15 +71,18 @@ class ManyNodes(rfm.RegressionTestPlugin):
         return at_once != 1 and not self.on_shared_target() and partition.launcher_type.registered_name in SLURMS
 
     def on_shared_target(self):
-        """Then a job has one node, whatever is asked for: all at once would measure what they share."""
+        """Tell whether the case uses shared storage. Then the job has one node: several would share the bandwidth."""
         target = getattr(self, "target", None)
         return target is not None and target not in OF_ONE_NODE
 
     @rfmb.run_after("setup", always_last=True)
     def take_many_nodes(self):
-        """:raises ReframeError: no number of nodes, or a launcher that cannot be told on which node a step is."""
+        """Take the number of nodes that the site or the user asks for.
+
+        :raises ReframeError: the number is negative, or the launcher cannot start a step on a given node.
+        """
         if self.nodes_at_once < 0:
-            raise ReframeError(f"nodes_at_once: expected 1 or more, found {self.nodes_at_once}")
+            raise ReframeError(f"nodes_at_once: expected 0 or more, found {self.nodes_at_once}")
         # ReFrame's --distribute gives each node a case of its own.
         alone = self.nodes_at_once == 1 or self.num_nodes_used != 1 or pinned(self)
         if alone or self.simulated or self.on_shared_target():
@@ -89,29 +92,31 @@ class ManyNodes(rfm.RegressionTestPlugin):
         if launcher in SLURMS:
             nodes = nodes_asked_for(self.job) or nodes
         elif nodes > 1:
-            raise ReframeError(f"nodes_at_once: the launcher {launcher} cannot be used, {' and '.join(SLURMS)} can")
+            raise ReframeError(
+                f"nodes_at_once: the launcher {launcher} cannot start a step on a given node; use {' or '.join(SLURMS)}"
+            )
         if nodes == 1:
             return
         self.nodes_of_job = nodes
         ranks = self.num_tasks
-        # First: what a check has to start before its program stands last.
+        # First: a command that a check puts before its program must stay last.
         self.job.launcher.options[:0] = [
             "--overlap", "--nodes=1", '--nodelist="$SLURMD_NODENAME"',
             f"--ntasks={ranks}", f"--ntasks-per-node={ranks}",
         ]  # fmt: skip
-        # Those of the node; what the job itself does before comes later.
+        # Commands of the node's part; commands of the whole job are added later.
         self._first_on_node, self.prerun_cmds = self.prerun_cmds, []
 
     @rfmb.run_before("run", always_last=True)
     def take_command_lines(self):
-        """Give each node its part, of all that the leaf has said that one node does."""
+        """Write the part of each node: all commands that the leaf has for one node."""
         if self.nodes_of_job == 1:
             super().take_command_lines()
             return
         on_node = [command for command in self.prerun_cmds if command not in self.commands_of_job]
         part = [TRAP_ERRORS, *self._first_on_node, *on_node, *self.command_lines(), *self.postrun_cmds]
         write_atomically(pathlib.Path(self.stagedir, PART), "".join(f"{line}\n" for line in part))
-        # Before there is output: it is not moved aside for a second measurement.
+        # Here, before there is output: the file is not moved aside when the job re-measures.
         self.keep_files = [*self.keep_files, PART]
         self._of_node = {name: getattr(self, name) for name in ("executable", "executable_opts", "num_tasks")}
         self.prerun_cmds, self.postrun_cmds = self.commands_of_job, []
@@ -119,7 +124,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         self.executable = "bash"
         self.executable_opts = [in_stage(self, SCRIPT), PART, str(self.job.stdout), str(self.job.stderr)]
         nodes = self.nodes_of_job
-        # PMIx would end all tasks with one that ends before it has said that it does. A limit is one of a node's steps.
+        # PMIx would end all tasks if one ends without finalizing. A time limit is for the steps of a node only.
         self.job.launcher.options = [
             "--mpi=none", "--kill-on-bad-exit=0", "--no-kill", "--time=0",
             f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1",
@@ -136,7 +141,10 @@ class ManyNodes(rfm.RegressionTestPlugin):
 
     @rfmb.deferrable
     def every_node_is_sound(self):
-        """:raises SanityError: what is wrong on which nodes; these are the suspects, unless it is all of them."""
+        """Judge every node alone.
+
+        :raises SanityError: the problems, by node. Nodes with problems are suspects, unless all nodes have problems.
+        """
         judged, problems = {}, {}
         for node in self.provenance["nodelist"]:
             try:
@@ -156,9 +164,10 @@ class ManyNodes(rfm.RegressionTestPlugin):
         return True
 
     def judged_alone(self, node):
-        """A copy of the check that has measured this node only, with the ``figures`` of its metrics.
+        """Return a copy of the check that has measured this node only, with the ``figures`` of its metrics.
 
-        :raises SanityError: its part did not come to a sound end, :raises PerformanceError: a figure is missing.
+        :raises SanityError: the node's part did not end well.
+        :raises PerformanceError: a figure is missing.
         """
         one = copy_of_ended(self)
         to_be_judged_in(one, str(pathlib.Path(self.stagedir, FOLDER, node)))
@@ -168,12 +177,12 @@ class ManyNodes(rfm.RegressionTestPlugin):
         try:
             status = one.output_text(STATUS).strip()
         except SanityError:
-            raise SanityError("it did not come to its end there") from None
+            raise SanityError("the node's part did not reach its end") from None
         if status != "0":
-            raise SanityError(one.trapped() or f"it ended with status {status}")
+            raise SanityError(one.trapped() or f"the node's part ended with exit status {status}")
         before = dict(vars(one))
         one.sanity()
-        # What the leaf has read there.
+        # The variables that the leaf's sanity function set.
         one.found = {
             name: value
             for name, value in vars(one).items()
@@ -184,7 +193,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         return one
 
     def take_over(self, one):
-        """Have what this node gave besides figures stand for all: curves, maps, hints, validity."""
+        """Take this node's curves, maps, hints and validity as those of the check."""
         for name, value in one.found.items():
             setattr(self, name, value)
 
@@ -195,10 +204,10 @@ class ManyNodes(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("performance", always_last=True)
     def show_the_worst_node(self):
-        """Its figure is the metric; all that are out of its bounds are suspects."""
+        """Make the worst node's figure the metric, and make all nodes that are out of bounds suspects."""
         if self.nodes_of_job == 1 or self.is_dry_run():
             return
-        # What a check leaves out by its number of ranks is left out by that of a node.
+        # A metric that the check leaves out for the ranks of one node is left out here, too.
         for metric in {*self.perf_variables} - {*self.per_node}:
             del self.perf_variables[metric]
         self.declared_metrics = sorted(self.perf_variables)
@@ -213,7 +222,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         self.suspects = sorted({*self.suspects, *outside})
 
     def worst_of(self, metric, unit, figures):
-        """The node whose figure is worst: furthest beyond a bound, else nearest to one."""
+        """Return the node with the worst figure: furthest beyond a bound, else nearest to a bound."""
         lower, upper = self.bounds_of(metric)
 
         def headroom(figure):

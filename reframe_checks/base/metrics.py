@@ -1,4 +1,4 @@
-"""Metrics of a check: their table, their references, and rules that say when a result is valid."""
+"""Metrics of a check: their table, their references, and the rules for a valid result."""
 
 import math
 import pathlib
@@ -19,26 +19,26 @@ from kappa.core.sites.references import read_sources, source_of
 
 
 class Strictness(rfm.RegressionTestPlugin):
-    """No silent pass: a declared metric that was not extracted, or is not a number, fails the check.
+    """Fail the check if a declared metric was not extracted or is not a finite number.
 
-    ReFrame itself only warns when a performance function raises, and the test passes.
+    ReFrame itself only warns if a performance function raises, and the test passes.
     """
 
     #: Metrics that are recorded without a reference.
     informational = rfmb.variable(typ.List[str], value=[], loggable=True)
-    #: Metrics that hold each node, or pair, against the median of its equals, and so prove no speed by themselves.
+    #: Metrics that compare each node or pair with the median of its equals. They prove no absolute speed.
     relative = rfmb.variable(typ.List[str], value=[], loggable=True)
-    #: Metrics that the load of other programs does not change (free space, sizes, counts): load excuses none of them.
+    #: Metrics that the load of other programs does not change (free space, sizes, counts). Load does not excuse them.
     steady = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Every metric that the check declares.
     declared_metrics = rfmb.variable(typ.List[str], value=[], loggable=True)
-    #: Metrics left out, because the site does not state what they follow from -> what that is; the case is INCOMPLETE.
+    #: Metrics that were left out because the site does not state a value -> the missing value. The case is INCOMPLETE.
     unmeasured = rfmb.variable(dict, value={}, loggable=True)
     #: Unit of each metric, for the catalogue.
     metric_units = rfmb.variable(dict, value={})
 
-    #: Metric -> its unit, and the function that returns its value for a check whose output was read. A leaf's table
-    #: adds to those of its bases.
+    #: Metric -> its unit, and the function that returns its value from a check whose output was read. The tables of all
+    #: bases are merged.
     metrics: ClassVar[dict] = {}
 
     @classmethod
@@ -54,7 +54,7 @@ class Strictness(rfm.RegressionTestPlugin):
         self.declare(self.all_metrics())
 
     def declare(self, metrics):
-        """Add metrics, as the table of the class has them, to those of this case."""
+        """Add metrics to this case, in the form of the table ``metrics``."""
         self.perf_variables |= {
             name: sn.make_performance_function(value, unit, self) for name, (unit, value) in metrics.items()
         }
@@ -76,10 +76,10 @@ class Strictness(rfm.RegressionTestPlugin):
         values = {name: figure.value for name, figure in figures_of(self.perfvalues).items()}
         missing = [name for name in self.declared_metrics if name not in values]
         if missing:
-            raise PerformanceError(f"no value could be extracted for {', '.join(missing)}: see the job's output")
+            raise PerformanceError(f"the job's output has no value for {', '.join(missing)}")
         unusable = [f"{name}={value!r}" for name, value in values.items() if not _is_number(value)]
         if unusable:
-            raise PerformanceError(f"not a finite number: {', '.join(unusable)}")
+            raise PerformanceError(f"expected finite numbers, found {', '.join(unusable)}")
 
 
 def _is_number(value):
@@ -87,10 +87,10 @@ def _is_number(value):
 
 
 class References(rfm.RegressionTestPlugin):
-    """Attaches the site's references and records with each result where they come from.
+    """Attach the site's references to the metrics, and record the sources of the references with each result.
 
-    A file ``references/*.yaml`` holds ReFrame's own entries (``[value, lower, upper, unit]``, bounds as fractions of
-    the value, see ReFrame's manual, "External references") and one list of our own that says where they come from::
+    A file ``references/*.yaml`` has ReFrame's own entries (``[value, lower, upper, unit]``, bounds as fractions of
+    the value, see ReFrame's manual, "External references") and our list ``$sources``, which gives their sources::
 
         OsuLatency:
           $index: [$partition, placement]
@@ -108,12 +108,12 @@ class References(rfm.RegressionTestPlugin):
 
     #: File below the site's ``references/``; by default named after the check's family (``network.yaml``).
     reference_file = rfmb.variable(str, value="")
-    #: Why the references could not be used; empty when they could.
+    #: Why the references cannot be used; empty if they can.
     reference_problem = rfmb.variable(str, value="", loggable=True)
     #: Per metric: source, date, samples, method.
     reference_sources = rfmb.variable(dict, value={}, loggable=True)
 
-    # Not before setup: ReFrame parses the file again for every case of the suite, selected or not.
+    # Not earlier: before setup, ReFrame would parse the file for every case of the suite, selected or not.
     @rfmb.run_after("setup")
     def attach_references(self):
         if self.simulated:
@@ -140,8 +140,8 @@ class References(rfm.RegressionTestPlugin):
         unknown = sorted(set(entry) - set(self.perf_variables) - set(self.unmeasured))
         if unknown:
             self.reference_problem = (
-                f"{self.reference_file}: {where} names {', '.join(unknown)}, "
-                f"but this check measures {', '.join(sorted(self.perf_variables))}"
+                f"{self.reference_file}: {where} names {', '.join(unknown)}, which this check does not measure; "
+                f"its metrics are {', '.join(sorted(self.perf_variables))}"
             )
         sources = read_sources(self._reference_path)
         found = {metric: source_of(sources, f"{where}.{metric}") for metric in entry}
@@ -153,7 +153,7 @@ class References(rfm.RegressionTestPlugin):
             self.reference_problem = f"{self.reference_file}: no $sources entry matches {where}.{without[0]}"
 
     def bounds_of(self, metric):
-        """The least and the largest value with which the metric passes; infinite without a usable reference."""
+        """Return the least and the largest value with which the metric passes; infinite without a usable reference."""
         entry = {} if self.reference_problem else self._reference_entry()[0]
         try:
             lower, upper = map(float, reference_bounds(*entry[metric][:3]))
@@ -162,12 +162,12 @@ class References(rfm.RegressionTestPlugin):
         return lower, upper
 
     def out_of_bounds(self, metric, value):
-        """Tell whether the metric would fail with this value; without a usable reference it does not."""
+        """Tell whether the metric would fail with this value; False without a usable reference."""
         lower, upper = self.bounds_of(metric)
         return not lower <= value <= upper
 
     def _reference_entry(self):
-        """The metrics that the reference file gives for this case, and the dotted place where they stand."""
+        """Return the metrics that the reference file gives for this case, and their dotted place in the file."""
         name = type(self).__name__
         index = getattr(self.reference, "index", None) or ()
         special = {
@@ -184,16 +184,20 @@ class References(rfm.RegressionTestPlugin):
 
 
 class Rated(rfm.RegressionTestPlugin):
-    """``rules`` names them. A check with ``must_be_valid`` fails unless its result is valid; one without, a short form,
-    says with its result what it lacks, and is never a rating."""
+    """A check of a benchmark with rules; ``rules`` names them.
+
+    With ``must_be_valid``, an invalid result fails the check. Without it (a short form), the result lists the broken
+    rules and is never a rating.
+    """
 
     rules = ""
     must_be_valid = True
 
     def judge_by_rules(self, broken):
-        """For use in sanity functions.
+        """Set ``validity``; for use in sanity functions.
 
-        :param broken: what of the rules is, as texts.
+        :param broken: a text for each broken rule.
+        :raises SanityError: rules are broken, and the result must be valid.
         """
         self.validity = f"valid by {self.rules}"
         if broken:

@@ -1,7 +1,7 @@
-"""A plug-in that gives a check a case for each storage target, and its job a folder there that is always removed.
+"""A plug-in for checks of storage: a case for each storage target, and a folder on the target for each job.
 
-The folder is removed when the job ends, fails, times out or is cancelled; what a job that was killed outright has left
-is removed by a later one. On Lustre the striping that the site states is set, read back and asserted.
+The job removes the folder when it ends, fails, times out or is cancelled. After a job that was killed, a later job
+removes the folder. On Lustre, the job sets the striping that the site states, reads it back, and the check compares.
 """
 
 import reframe as rfm
@@ -16,10 +16,10 @@ STRIPING_FILE = "striping.txt"
 
 
 class OnStorage(rfm.RegressionTestPlugin):
-    """``$folder`` is the job's own folder on the target; put this before ``KappaCheck`` in the bases."""
+    """Give the job ``$folder``, its own folder on the target. Put this before ``KappaCheck`` in the bases."""
 
     target = rfmb.parameter(STORAGE_TARGETS, loggable=True)
-    #: How the check keeps memory from standing in for storage; recorded with the result.
+    #: How the check avoids measuring the page cache instead of storage; recorded with the result.
     cache_defeat = rfmb.variable(str, value="", loggable=True)
     #: The striping that was read back; empty on other file systems.
     striping = rfmb.variable(dict, value={}, loggable=True)
@@ -52,11 +52,11 @@ class OnStorage(rfm.RegressionTestPlugin):
         self.prerun_cmds = [*self.prerun_cmds, *self.folder_commands(path), *self.striping_commands()]
 
     def folder_commands(self, path):
-        """Return the commands that make ``$folder`` and have it removed."""
+        """Return the commands that make ``$folder`` and remove it when the job ends."""
         return [sourced(self, "storage_folder.sh", path)]
 
     def stated_striping(self, settings):
-        """Return the striping that the site states of a Lustre target, ``None`` of others; a leaf may override it."""
+        """Return the striping that the site states for a Lustre target, ``None`` for others; a leaf may override it."""
         return settings
 
     def striping_commands(self):
@@ -73,10 +73,13 @@ class OnStorage(rfm.RegressionTestPlugin):
         ]
 
     def require_striping(self):
-        """For use in sanity functions: the folder had the striping that the site states."""
+        """Require that the folder had the striping that the site states; for use in sanity functions.
+
+        :raises SanityError: it had another striping.
+        """
         if self.lustre_settings is None:
             return
         found = self.parsed(lustre.layout, self.output_text(STRIPING_FILE))
         self.striping = {"stripe_count": found.stripe_count, "stripe_size": found.stripe_size_bytes}
         if self.striping != {key: int(self.lustre_settings[key]) for key in self.striping}:
-            raise SanityError(f"the folder's striping is {self.striping}, asked for {self.lustre_settings}")
+            raise SanityError(f"the folder's striping is {self.striping}, expected {self.lustre_settings}")

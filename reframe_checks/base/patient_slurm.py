@@ -1,7 +1,10 @@
-"""A Slurm that refuses, is slow or does not answer ends no session of ReFrame, and no job looks ended that is not.
+"""Keep ReFrame's sessions alive if Slurm refuses, is slow or does not answer, and never take a running job for ended.
 
-Left alone, ReFrame 4.10 ends without a report, and leaves its jobs, when ``sacct`` fails four times in a row; takes all
-jobs for completed when ``squeue`` fails; and waits for ever for a job that was preempted (docs/slurm.md).
+ReFrame 4.10 without these changes (docs/slurm.md):
+
+- ends without a report and leaves its jobs, if ``sacct`` fails four times in a row;
+- takes all jobs for completed, if ``squeue`` fails;
+- waits forever for a job that was preempted.
 """
 
 import contextlib
@@ -19,32 +22,32 @@ from reframe.utility import osext
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.vocabulary.slurm_refusals import at_limit, never_starts
 
-#: For how long one question may take; between two while Slurm does not answer; after which jobs are given up, s.
+#: Limit of one question; time between two while Slurm does not answer; time after which jobs are given up. All in s.
 ANSWER_S, ASK_AGAIN_S, GIVE_UP_S = 120, 10, 1800
-#: Between two questions to the controller about jobs of which accounting lists no end; after which those that it does
-#: not list either are given up, s.
+#: Time between two questions to the controller about jobs without an end in accounting; time after which jobs that the
+#: controller does not list either are given up. Both in s.
 DOUBT_S, FORGOTTEN_S = 60, 300
-#: For how long nodes of a waiting job may be away before it is cancelled, as after a restart of the controller, s.
+#: How long nodes of a waiting job may be unavailable before the job is cancelled, as after a controller restart, s.
 NODES_BACK_S = 30
-#: How Slurm begins to say that it waits for such.
+#: How Slurm's reason begins if a job waits for unavailable nodes.
 _OF_NODES = ("ReqNodeNotAvail", "Nodes required for job are DOWN", "NodeDown")
 _COLUMNS = "JobID:|,State:|,exit_code:|,NodeList:|,Reason:|"
 _ROW = re.compile(r"([0-9]+)\|([A-Z_]+)[^|]*\|([0-9]*)(?::[0-9]+)?\|([^|]*)\|([^|]*)\|")
 
 
 class UntoldError(JobError):
-    """Slurm no longer tells what became of the job; the verdict knows it by this name."""
+    """Slurm no longer reports the state of the job. The verdict identifies the error by this name."""
 
 
 class _SilenceError(Exception):
-    """The controller does not answer; says why."""
+    """The controller does not answer; the text gives the reason."""
 
 
 _completed, _ask_accounting = slurm.slurm_state_completed, slurm.SlurmJobScheduler.poll
 
 
 def outlast_slurm() -> None:
-    """Have ReFrame's schedulers ``slurm`` and ``squeue`` ask as this module does."""
+    """Make ReFrame's schedulers ``slurm`` and ``squeue`` poll with the functions of this module."""
     slurm.slurm_state_completed = lambda state: _completed(state) or state == "PREEMPTED"
     slurm._run_strict.keywords.setdefault("timeout", ANSWER_S)
     slurm.SlurmJobScheduler.poll = _poll_accounting
@@ -54,7 +57,7 @@ def outlast_slurm() -> None:
 
 
 def _poll_accounting(self, *jobs) -> None:
-    """As ``sacct`` says; as ``squeue`` does while that fails."""
+    """Take the states of the jobs from ``sacct``, or from ``squeue`` while ``sacct`` fails."""
     jobs = [job for job in jobs if job is not None]
     if not jobs or time.monotonic() < _since(self, "asks_again"):
         return
@@ -64,7 +67,7 @@ def _poll_accounting(self, *jobs) -> None:
     except (SpawnedProcessError, OSError) as err:
         if not _since(self, "no_accounting"):
             self.no_accounting = time.monotonic()
-            getlogger().warning(f"sacct: {_said(err)}: squeue is asked in its place")
+            getlogger().warning(f"sacct failed: {_said(err)}; Kappa asks squeue instead")
         _poll_controller(self, *jobs)
         self.asks_again = time.monotonic() + ASK_AGAIN_S
     else:
@@ -73,13 +76,13 @@ def _poll_accounting(self, *jobs) -> None:
 
 
 def _doubt(self, jobs) -> None:
-    """Ask the controller where accounting may be wrong: one that was killed has forgotten what it had not yet kept.
+    """Ask the controller about jobs where accounting may be wrong.
 
-    For accounting a forgotten job runs for ever, or was never there. Its number is given to another job, which looks at
-    first as if it had ended when the forgotten one had.
+    A controller that was killed forgets jobs that it had not yet saved. In accounting, a forgotten job runs forever or
+    never existed. A later job gets its number, and seems at first to have ended with the forgotten job.
     """
     late_s = time.time() - DOUBT_S
-    # A job array, which is none of the suite's, goes on when the one of its jobs that has its number has ended.
+    # A job array goes on when the one job that has the array's number has ended. The suite submits none.
     unended = [job for job in jobs if not (_completed(job.state) or job.is_array) and job.submit_time < late_s]
     stale = [job for job in jobs if _completed(job.state) and (job._completion_time or float("inf")) < job.submit_time]
     now_s = time.monotonic()
@@ -98,11 +101,14 @@ def _doubt(self, jobs) -> None:
     self.gone_s = {job.jobid: before.get(job.jobid, now_s) for job in gone}
     for job in gone:
         if now_s - self.gone_s[job.jobid] >= FORGOTTEN_S:
-            give_up(job, f"{_nothing_for(FORGOTTEN_S)}: squeue lists it no more, and sacct not its end")
+            give_up(job, f"{_nothing_for(FORGOTTEN_S)}: squeue no longer lists it, and sacct does not list its end")
 
 
 def _poll_controller(self, *jobs) -> None:
-    """As ``squeue`` says, which lists jobs for ``MinJobAge`` after their end (slurm.conf, 300 s by default)."""
+    """Take the states of the jobs from ``squeue``.
+
+    ``squeue`` lists jobs for ``MinJobAge`` after their end (slurm.conf, 300 s by default).
+    """
     jobs = [job for job in jobs if job is not None]
     if not jobs or time.monotonic() < _since(self, "asks_again"):
         return
@@ -113,27 +119,27 @@ def _poll_controller(self, *jobs) -> None:
     by_accounting = not isinstance(self, slurm.SqueueJobScheduler)
     gone = [job for job in jobs if job.jobid not in rows]
     if by_accounting and gone:
-        # How they ended only accounting knows, which may come back.
-        _unanswered(self, gone, "squeue lists the job no more")
+        # Only accounting knows how they ended, and accounting may come back.
+        _unanswered(self, gone, "squeue no longer lists the job")
     else:
         self.no_answer = 0.0
     _take(jobs, rows)
     if not by_accounting:
         for job in gone:
             job._state, job.end_unseen = "CANCELLED" if job.is_cancelling else "COMPLETED", not job.is_array
-    # One that cannot be cancelled now is found again by the next question.
+    # The next poll finds a job again that cannot be cancelled now.
     with contextlib.suppress(SpawnedProcessError, OSError):
         self._cancel_if_blocked(jobs, {number: row[5] for number, row in rows.items()})
         self._cancel_if_pending_too_long(jobs)
 
 
 def end_unseen(job) -> bool:
-    """Whether the job has ended, or was forgotten, while nobody looked: ``squeue`` alone does not tell which."""
+    """Tell whether the job ended or was forgotten between two polls; ``squeue`` alone cannot distinguish the two."""
     return getattr(job, "end_unseen", False)
 
 
 def ended_with(job, said: str) -> bool:
-    """Take the exit code of a job whose end was unseen from what its script wrote at its end; False if that is none."""
+    """Take a job's exit code from the text that its script wrote at its end; return False if it is no exit code."""
     if not re.fullmatch(r"\d{1,3}\n", said):
         return False
     job._exitcode = int(said)
@@ -141,16 +147,16 @@ def ended_with(job, said: str) -> bool:
 
 
 def _rows(self, jobs) -> dict[str, re.Match]:
-    """Return what ``squeue`` lists of the jobs, by their numbers.
+    """Return the rows of ``squeue`` for the jobs: job number -> match of ``_ROW``.
 
-    :raises _SilenceError: it does not answer.
+    :raises _SilenceError: ``squeue`` does not answer.
     """
     command = f'{self._squeue} -h -t all -j {",".join(job.jobid for job in jobs)} -O "{_COLUMNS}"'
     try:
         done = osext.run_command(command, timeout=ANSWER_S, log=False)
     except (SpawnedProcessError, OSError) as err:
         raise _SilenceError(_said(err)) from err
-    # With one job alone that it does not know it says so; with several it leaves that one out.
+    # squeue fails for a single unknown job; of several jobs, it leaves unknown ones out.
     if done.returncode and "Invalid job id" not in done.stderr:
         raise _SilenceError(one_line(clean(done.stderr), 200))
     return {row[1]: row for row in map(_ROW.match, done.stdout.splitlines()) if row}
@@ -160,17 +166,17 @@ def _take(jobs, rows) -> None:
     for job, row in [(job, rows[job.jobid]) for job in jobs if job.jobid in rows]:
         job._state, job._nodespec, job._exitcode, job._completion_time = row[2], row[4], None, None
         if slurm.slurm_state_completed(job.state) and row[3]:
-            # The exit code with the signal behind it, or as of Slurm 22.05 the status of wait(2).
+            # CODE:SIGNAL, or since Slurm 22.05 the status of wait(2).
             job._exitcode = int(row[3]) if ":" in row[0].split("|")[2] else int(row[3]) >> 8
 
 
 def _unanswered(self, jobs, said) -> None:
-    """Jobs stay as they were last known, until they are given up."""
+    """Keep the last known states of the jobs, and give the jobs up after ``GIVE_UP_S``."""
     now_s = time.monotonic()
     self.asks_again = now_s + ASK_AGAIN_S
     if not _since(self, "no_answer"):
         self.no_answer = now_s
-        getlogger().warning(f"Slurm does not tell of {len(jobs)} jobs: {said}: it is asked again, nothing is concluded")
+        getlogger().warning(f"Slurm does not report the state of {len(jobs)} jobs: {said}; Kappa asks again")
     if now_s - self.no_answer < GIVE_UP_S:
         return
     for job in jobs:
@@ -178,21 +184,24 @@ def _unanswered(self, jobs, said) -> None:
 
 
 def _nothing_for(time_s: int) -> str:
-    return f"Slurm has told nothing of the job for {time_s // 60} min"
+    return f"Slurm has not reported the job's state for {time_s // 60} min"
 
 
 def give_up(job, said) -> None:
-    """End the job for ReFrame; the verdict is INCOMPLETE for what was ``said``."""
+    """End the job for ReFrame; the verdict is INCOMPLETE with ``said`` as the reason."""
     job._state, job._exception = "CANCELLED", UntoldError(said, job.jobid)
 
 
 def _since(self, name) -> float:
-    """A time of this scheduler; 0 for never."""
+    """Return a time that this scheduler has noted under ``name``; 0 for never."""
     return getattr(self, name, 0.0)
 
 
 def _cancel_blocked(self, jobs, reasons=None) -> None:
-    """What waits for a reason that does not end by itself. ``reasons``: of each job by its id, where they are known."""
+    """Cancel jobs that wait for a reason that does not end without an intervention.
+
+    :param reasons: job id -> reason, if the caller knows them.
+    """
     pending = _pending(jobs)
     if not pending:
         return
@@ -208,7 +217,7 @@ def _cancel_blocked(self, jobs, reasons=None) -> None:
 
 
 def _cancel_late(self, jobs) -> None:
-    """What waits for longer than ``max_pending_time``; not what has run and ends, as ReFrame does."""
+    """Cancel jobs that wait longer than ``max_pending_time``. ReFrame would also cancel jobs that have run and end."""
     waited_s = {job: time.time() - job.submit_time for job in _pending(jobs)}
     late = [job for job in waited_s if waited_s[job] >= (job.max_pending_time or float("inf"))]
     reasons = _reasons(self, late) if late else {}
@@ -242,29 +251,29 @@ def _said(err: Exception) -> str:
     return one_line(clean(str(getattr(err, "stderr", "") or err)), 200)
 
 
-# At the limit of a user's jobs a case waits until others have ended, instead of failing as ReFrame 4.10 has it.
+# At the limit of a user's jobs, a case waits until other jobs have ended. In ReFrame 4.10 it would fail.
 
-#: Between two tries to submit a job at the user's limit, and after which the case is given up, s.
+#: Time between two submissions of a job at the user's limit; time after which the case is given up. Both in s.
 SUBMIT_AGAIN_S, SUBMIT_S = 5, 1800
 
 _submit, _advance = slurm.SlurmJobScheduler.submit, policies.AsynchronousExecutionPolicy._advance_ready_run
 
 
 def wait_at_limit() -> None:
-    """Have ReFrame submit to Slurm as this module does."""
+    """Make ReFrame submit to Slurm with the functions of this module."""
     slurm.SlurmJobScheduler.submit = _submit_at_limit
     policies.AsynchronousExecutionPolicy._advance_ready_run = _advance_unless_at_limit
 
 
 class AtATime:
-    """How many jobs Slurm lets this user have at a time, as far as it has refused more."""
+    """The number of jobs that this user can have at a time, learnt from Slurm's refusals."""
 
     def __init__(self) -> None:
         self._jobs: list = []
         self._most: int | None = None
         self._given_up = False
         self.meanwhile: Callable[[], None] = lambda: None
-        """What goes on while a job waits to be submitted."""
+        """Called while a job waits for its submission."""
 
     @property
     def is_full(self) -> bool:
@@ -275,9 +284,10 @@ class AtATime:
         return self._jobs
 
     def submit(self, scheduler, job) -> None:
-        """Submit the job, and at the limit try again until others have ended.
+        """Submit the job; at the limit, try again until other jobs have ended.
 
-        :raises SpawnedProcessError: Slurm refuses it for another reason, or for ``SUBMIT_S``; no later job waits then.
+        :raises SpawnedProcessError: Slurm refuses the job for another reason, or for ``SUBMIT_S``. After such a long
+            refusal, later jobs do not wait.
         """
         deadline_s = time.monotonic() + (0 if self._given_up else SUBMIT_S)
         while True:
@@ -296,7 +306,7 @@ class AtATime:
             else:
                 self._given_up = False
                 for forgotten in (other for other in self._running() if other.jobid == job.jobid):
-                    give_up(forgotten, "Slurm has forgotten the job: its number is another's now")
+                    give_up(forgotten, "Slurm has forgotten the job: another job has its number now")
                 self._jobs.append(job)
                 return
 
@@ -305,8 +315,8 @@ class AtATime:
         if self._most is None or ours < self._most:
             self._most = ours
             getlogger().warning(
-                f"Slurm takes no more jobs of this user now ({limit}): {self._most} at a time from here on;"
-                f" `max_jobs: {self._most}` in site.yaml"
+                f"Slurm refuses more jobs of this user ({limit}); Kappa now submits at most {self._most} at a time. "
+                f"To avoid this, set `max_jobs: {self._most}` in site.yaml"
             )
 
 
@@ -318,13 +328,13 @@ def _submit_at_limit(self, job) -> None:
 
 
 def _advance_unless_at_limit(self, task) -> int:
-    """Not to wait in ``submit``, where little else goes on, more often than to learn the limit."""
+    """Submit only below the known limit, because ReFrame does little else while ``submit`` waits."""
     AT_A_TIME.meanwhile = lambda: _answer_held_jobs(self)
     return 0 if AT_A_TIME.is_full and not task.check.is_local() else _advance(self, task)
 
 
 def _answer_held_jobs(policy) -> None:
-    """Jobs that wait for their figures to be judged would else keep their nodes until they give up waiting."""
+    """Answer running jobs that wait for a judgement of their figures, so that they release their nodes."""
     for task in (task for tasks in policy._partition_tasks.values() for task in tasks if task.state == "running"):
         if hasattr(task.check, "answer_held_job"):
             with runtime.temp_config(task.testcase.partition.fullname):

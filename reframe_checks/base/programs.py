@@ -1,8 +1,8 @@
 """Build the suite's own programs for a site before anything is measured.
 
-``python -m reframe_checks.base.programs SITE [ENVIRONMENT…]`` builds what ReFrame would build in its first session, so
-that no compiler runs beside a measurement where login and compute nodes share cores (``make programs``). An environment
-with modules is left to ReFrame, which loads them.
+``python -m reframe_checks.base.programs SITE [ENVIRONMENT…]`` builds the programs that ReFrame would build in its first
+session (``make programs``). So no compiler runs beside a measurement where login and compute nodes share cores.
+ReFrame builds for environments with modules, because ReFrame loads the modules.
 """
 
 import argparse
@@ -22,7 +22,7 @@ FOLDERS = ("application", "compute", "network", "node", "storage")
 
 
 def programs():
-    """Every class of a program that the suite builds."""
+    """Return the class of every program that the suite builds."""
     for folder in FOLDERS:
         package = importlib.import_module(f"{reframe_checks.__name__}.{folder}")
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
@@ -37,7 +37,7 @@ def _derived(base):
 
 
 def builds(environments):
-    """A title and the command of each program and environment of ReFrame's settings that has what it is built with."""
+    """Yield a title and the build command of each program, for each of ReFrame's environments that can build it."""
     for environment in environments:
         features, extras = environment["features"], environment["extras"]
         if "build_dir" not in extras or environment["modules"]:
@@ -58,9 +58,10 @@ def main():
 
 
 def run(commands):
-    """Run the titled commands, two at a time: at its end a build has less to do than there are cores.
+    """Run the titled commands, two at a time: near its end, a build cannot keep all cores busy.
 
-    Print the seconds of each, and the output of one that fails. Return the exit status: 0 if all succeeded.
+    Print the seconds of each command, and the output of a command that fails. Return the exit status: 0 if all
+    succeeded.
     """
 
     def one(title, command):

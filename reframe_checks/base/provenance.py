@@ -1,4 +1,4 @@
-"""Provenance of a result: programs, nodes and versions, collected by the job itself on its first node."""
+"""Provenance of a result: programs, nodes and versions. The job collects them on its first node."""
 
 import contextlib
 import dataclasses
@@ -28,14 +28,14 @@ MAX_BYTES = 2**20
 
 
 class ProvenanceRecorder(rfm.RegressionTestPlugin):
-    """Adds the collection to the job script and reads it back.
+    """Add the collection of the provenance to the job script, and read it back.
 
-    An environment may say in its ``extras`` how to ask its MPI for its version (``mpi_version``, a command)
-    and which files besides the executable decide what runs (``hash_files``: {feature: paths}).
+    An environment's ``extras`` may have the command that prints the version of its MPI (``mpi_version``), and files
+    besides the executable whose checksums are recorded (``hash_files``: {feature: paths}).
     """
 
     provenance = rfmb.variable(dict, value={}, loggable=True)
-    #: The programs that are measured, if not the executable (a script that runs them).
+    #: The measured programs, if the executable is a script that runs them.
     programs = rfmb.variable(typ.List[str], value=[])
 
     @rfmb.run_before("run")
@@ -47,7 +47,7 @@ class ProvenanceRecorder(rfm.RegressionTestPlugin):
             sourced(self, "record_provenance.sh"),
             f'"$({version} 2>/dev/null | head -n 1)"',
             *(f'"$(command -v {shlex.quote(program)})"' for program in self.programs or [self.executable]),
-            # Each once: an image has all features.
+            # Each file once: an image serves all features.
             *dict.fromkeys(
                 shlex.quote(path)
                 for need in self.needs_environ
@@ -66,8 +66,8 @@ class ProvenanceRecorder(rfm.RegressionTestPlugin):
         try:
             text = read_text(path, MAX_BYTES, errors="replace")
         except OSError as err:
-            self.say_who_hangs()  # or that Slurm has ended the job before
-            said = f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?"
+            self.say_who_hangs()  # raises also if Slurm ended the job
+            said = f"the job wrote no {PROVENANCE_FILE} ({err.strerror}); check whether the job started"
             raise SanityError(self.failed_command() or said) from None
         try:
             facts = parse_provenance(text)
@@ -75,7 +75,7 @@ class ProvenanceRecorder(rfm.RegressionTestPlugin):
             raise SanityError(f"{PROVENANCE_FILE}, nodelist: expected {err}") from None
         if "nodelist" not in facts:
             self.say_who_hangs()
-            raise SanityError(f"{PROVENANCE_FILE}: expected the line nodelist=…; was the job cut off?")
+            raise SanityError(f"{PROVENANCE_FILE}: the line nodelist=… is missing; check whether the job ended early")
         spec = built_spec(pathlib.Path(facts.get("executable", "")))
         found = {
             **facts,
@@ -86,13 +86,13 @@ class ProvenanceRecorder(rfm.RegressionTestPlugin):
         self.provenance = evidence.written(msgspec.convert(found, evidence.Provenance))
 
     def failed_command(self):
-        """Return what the job script's trap said, as of a module that does not load; it runs on the first node."""
+        """Return the message of the job script's trap, for instance for a module that does not load; else nothing."""
         said = self.trapped()
         where = f" on {self.job.nodelist[0]}" if self.job.nodelist else ""
         return f"the job script{where} {said}; see the job's standard error" if said else ""
 
     def trapped(self):
-        """The first line that a trap for failed commands wrote to standard output."""
+        """Return the first line that the trap for failed commands wrote to standard output, or an empty string."""
         try:
             text = read_text(pathlib.Path(self.stagedir) / str(self.stdout), MAX_BYTES, errors="replace")
         except (OSError, ValueError):
@@ -101,11 +101,11 @@ class ProvenanceRecorder(rfm.RegressionTestPlugin):
 
 
 def parse_provenance(text: str) -> dict:
-    """The ``key=value`` lines that the job wrote; the first ``sha256`` is the executable's, others are ``files``.
+    """Parse the ``key=value`` lines that the job wrote. The first ``sha256`` is the executable's, others are ``files``.
 
-    The job's own list of nodes is expanded; the accounting's may still be incomplete when a short job ends.
+    The list of nodes is the job's own, expanded. Accounting's list may be incomplete when a short job ends.
 
-    :raises ValueError: it is no list of nodes, or too long.
+    :raises ValueError: the list of nodes cannot be read, or is too long.
     """
     result: dict = {"files": {}}
     for line in text.splitlines():
@@ -126,8 +126,8 @@ def parse_provenance(text: str) -> dict:
 
 @functools.cache
 def suite_revision() -> str:
-    """``git describe`` of this suite, or the version of the installed package when it is not a checkout."""
-    if not installed():  # which may be inside of another checkout
+    """Return ``git describe`` of this suite, or the package's version if the suite is not a checkout."""
+    if not installed():  # an installed package may lie inside another checkout
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             described = subprocess.run(
                 ["git", "-C", str(pathlib.Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"],

@@ -1,8 +1,8 @@
-"""Parts of ReFrame that the suite uses beyond its manual, all in one place, and the versions that it is tested with.
+"""Undocumented parts of ReFrame that the suite uses, and the range of tested versions.
 
-The recipe of a case's hash code is used where nothing of ReFrame may be imported: ``kappa.core.record.model``.
-``tests/unit/base/test_reframe_internals.py`` holds all of it against the installed ReFrame, and with
-``KAPPA_TEST_REFRAMES=1`` against the oldest and the newest of the range.
+``kappa.core.record.model`` has the recipe of a case's hash code, because it may not import ReFrame.
+``tests/unit/base/test_reframe_internals.py`` tests all of this with the installed ReFrame, and with
+``KAPPA_TEST_REFRAMES=1`` also with the oldest and the newest version of the range.
 """
 
 import contextlib
@@ -26,30 +26,33 @@ from reframe.frontend.reporting import RunReport
 
 from reframe_checks.parsers.slurm import expand_nodes
 
-#: The first version that is tested, and the first that is not: the range in ``pyproject.toml``.
+#: The oldest tested version, and the first version that is too new: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)
 
 
 def require_tested(version: str) -> None:
-    """:raises ReframeFatalError: ReFrame's ``version`` is outside the tested range; ReFrame stops."""
+    """Require a tested version of ReFrame.
+
+    :raises ReframeFatalError: ``version`` is outside the tested range; ReFrame then stops.
+    """
     found = tuple(map(int, re.findall(r"\d+", version)[:3]))
     if not TESTED_FROM <= found < TESTED_BELOW:
         oldest, below = (".".join(map(str, bound)) for bound in (TESTED_FROM, TESTED_BELOW))
         raise ReframeFatalError(
-            f"this is ReFrame {version}, and the suite is tested with versions from {oldest} to below {below}: "
-            f"pip install 'ReFrame-HPC>={oldest},<{below}'"
+            f"this is ReFrame {version}, but the suite is tested with versions from {oldest} to below {below}; "
+            f"install one: pip install 'ReFrame-HPC>={oldest},<{below}'"
         )
 
 
 class DescribedVariable(variables.TestVar):
-    """A variable of a class that also says what it is."""
+    """A variable of a class with a description."""
 
-    # A `TestVar` hands every attribute that is none of its slots to the variable's value.
+    # A `TestVar` passes access to every attribute without a slot on to the variable's value.
     __slots__ = (*variables.TestVar.__slots__, "described")
 
 
 def registered_checks() -> dict[str, type]:
-    """Every check class that ReFrame registered in this session, by name."""
+    """Return every check class that ReFrame registered in this session: name -> class."""
     found = {}
     for module in list(sys.modules.values()):
         for cls in getattr(module, "_rfm_test_registry", ()):
@@ -57,12 +60,12 @@ def registered_checks() -> dict[str, type]:
     return found
 
 
-#: What ReFrame's ``trap_job_errors`` asks for, in one line instead of nine.
+#: The trap of ReFrame's ``trap_job_errors``, in one line instead of nine.
 TRAP_ERRORS = """trap 'exitcode=$?; echo "failed (exit code: $exitcode): $BASH_COMMAND"; exit $exitcode' ERR"""
 
 
 def begin_job_script(job, commands) -> None:
-    """Put ``commands`` before all others of the job script, also before what the site's settings prepare."""
+    """Put ``commands`` before all others of the job script, also before the site's ``prepare_cmds``."""
     prepare = job.prepare
 
     def prepare_with(body, environs=None, prepare_cmds=None, *others, trap_errors=False, **options):
@@ -73,16 +76,18 @@ def begin_job_script(job, commands) -> None:
 
 
 def forget_resizing(job) -> None:
-    """Leave out that the job lost a node (``--no-kill``): accounting lists it twice then, once as ``RESIZING``, and
-    ReFrame would wait for ever for that to end."""
+    """Remove the state ``RESIZING`` from a job that lost a node (``--no-kill``).
+
+    Accounting lists such a job twice, once as ``RESIZING``, and ReFrame would wait forever for the end of this one.
+    """
     if job and job.state and "RESIZING" in job.state:
         job._state = ",".join(state for state in job.state.split(",") if state != "RESIZING") or "RUNNING"
 
 
 def copy_of_ended(check):
-    """A copy of a check whose job still runs, for which the job has ended well: it can be judged.
+    """Return a copy of a check whose job still runs. In the copy, the job has ended well, so the copy can be judged.
 
-    It shares what belongs to the session: partition, environment, system and fixtures.
+    The copy shares the partition, the environment, the system and the fixtures.
     """
     job = copy.copy(check.job)
     job._exitcode = 0
@@ -93,12 +98,12 @@ def copy_of_ended(check):
 
 
 def judge_by(check, function) -> None:
-    """Have ``function``, a deferrable method of ``check``, judge it instead of its class's sanity function."""
+    """Replace the sanity function of ``check`` by ``function``, a deferrable method of ``check``."""
     check._rfm_sanity = function
 
 
 def to_be_judged_in(check, folder: str) -> None:
-    """Have a copy of a check judged by its class's own functions on what lies in ``folder``, without references."""
+    """Prepare a copy of a check so that its class's functions judge the output in ``folder``, without references."""
     for name in ("_rfm_sanity", "sanity_patterns"):
         vars(check).pop(name, None)
     check._stagedir, check.reference = folder, {}
@@ -113,7 +118,7 @@ _ENDS = ("success", "failure", "xfailure", "xsuccess", "skip", "abort")
 
 
 def when_cases_end(tell) -> None:
-    """Have ``tell`` called with each task of ReFrame's that has come to its end; what it raises is a warning."""
+    """Call ``tell`` with each ReFrame task that has ended; an exception of ``tell`` becomes a warning."""
     notify = RegressionTask._notify_listeners
 
     def notify_and_tell(task, callback_name):
@@ -122,13 +127,13 @@ def when_cases_end(tell) -> None:
             try:
                 tell(task)
             except Exception as err:
-                getlogger().warning(f"{task.testcase}: it is not in the session's journal: {err!r}")
+                getlogger().warning(f"{task.testcase}: cannot note the case in the session's journal: {err!r}")
 
     RegressionTask._notify_listeners = notify_and_tell
 
 
 def session_info() -> dict:
-    """What ReFrame's report says of the session so far: ReFrame has it in its main function, and nowhere else."""
+    """Return ReFrame's information about the session so far, from a local variable of ReFrame's main function."""
     frame = sys._getframe()
     while frame is not None:
         report, options = frame.f_locals.get("report"), frame.f_locals.get("options")
@@ -141,7 +146,7 @@ def session_info() -> dict:
 
 
 def as_reported(task, info) -> tuple[int, dict]:
-    """The number of the run of a task that has ended, and the case as ReFrame's report holds it."""
+    """Return the run number of a task that has ended, and the case as in ReFrame's report."""
     number, report = runtime().current_run, RunReport()
     report.update_session_info({"uuid": info.get("uuid", "")})
     report.update_run_stats(types.SimpleNamespace(runs=lambda: [(number, [task])]))
@@ -152,9 +157,9 @@ _given: set[str] = set()
 
 
 def note_variables_given() -> None:
-    """Note which variables ReFrame's ``--setvar`` sets: afterwards they look like any default of a class.
+    """Note which variables ReFrame's ``--setvar`` sets, because afterwards they look like defaults of a class.
 
-    ReFrame hands them to the registry of each file that it has loaded, before it makes the file's checks.
+    ReFrame passes them to the registry of each loaded file before it makes the file's checks.
     """
     decorators.TestRegistry.setvars = _noting(decorators.TestRegistry.setvars)
 
@@ -168,19 +173,19 @@ def _noting(setvars):
 
 
 def given_by_user(check, variable: str) -> bool:
-    """Whether ReFrame's ``--setvar`` (``VARIABLE=…`` or ``CLASS.VARIABLE=…``) or ``--parameterize`` set it."""
+    """Tell whether ``--setvar`` (``VARIABLE=…`` or ``CLASS.VARIABLE=…``) or ``--parameterize`` set the variable."""
     return bool({variable, f"{type(check).__name__}.{variable}"} & _given) or hasattr(check, f".{variable}")
 
 
 def nodes_asked_for(job) -> int:
-    """How many nodes ReFrame was told to take by ``-J nodelist=…``; 0 when it was not."""
+    """Return the number of nodes in ``-J nodelist=…``; 0 without this option."""
     found = [option.partition("=")[2] for option in job.cli_options if option.startswith("--nodelist=")]
     found += [option.removeprefix("-w ") for option in job.cli_options if option.startswith("-w ")]
     return len(expand_nodes(found[-1])) if found else 0
 
 
 def keep_out_nodes_of(access: Sequence[str], job) -> None:
-    """Have a job leave aside what the partition's access and what ``-J exclude=…`` exclude: Slurm heeds the last.
+    """Merge the excluded nodes of the partition's access options and of ``-J exclude=…``: Slurm takes the last only.
 
     :param access: options of every job of the partition.
     """
@@ -195,8 +200,11 @@ def _excluded(options: Sequence[str]) -> list[str]:
 
 
 def look_for_who_is_warned_only_to_warn() -> None:
-    """ReFrame walks its whole stack, which takes milliseconds, to say who uses what is deprecated; twice for each case
-    it does so where it has told itself not to say it: most of the time that loading the suite takes."""
+    """Skip ReFrame's search for the caller of a deprecated feature if the warning is suppressed anyway.
+
+    The search walks the whole stack, takes milliseconds, and happens twice for each case. It was most of the time to
+    load the suite.
+    """
     for module in (fields, variables):
         module.user_deprecation_warning = _unless_told_not_to
 
@@ -208,14 +216,16 @@ def _unless_told_not_to(*arguments) -> None:
 
 
 def ask_slurm_less() -> None:
-    """ReFrame starts `srun --version` for each job, and `scontrol show hostname` whenever someone looks where one ran:
-    three programs for each case, whose answers are known."""
+    """Avoid three Slurm commands for each case whose answers are known.
+
+    ReFrame starts `srun --version` for each job, and `scontrol show hostname` for each access to a job's nodes.
+    """
     slurm._SlurmJob.nodelist = property(_nodes_of)
     mpi.SrunLauncher.__init__ = _first_only(mpi.SrunLauncher.__init__)
 
 
 def _first_only(init):
-    """``init`` of a launcher, run once; all others get what that set."""
+    """Return an ``__init__`` that runs a launcher's ``init`` once, and copies the attributes to all later launchers."""
     found: dict = {}
 
     def as_the_first(self):
@@ -228,7 +238,7 @@ def _first_only(init):
 
 
 def _nodes_of(job) -> list[str]:
-    """Return the nodes of a job that has ended; none when Slurm gave it no node ("None assigned")."""
+    """Return the nodes of a job that has ended; none if Slurm gave it no node ("None assigned")."""
     if not job._nodelist and slurm.slurm_state_completed(job.state):
         with contextlib.suppress(ValueError):
             job._nodelist = expand_nodes(job._nodespec or "")

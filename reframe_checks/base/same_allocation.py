@@ -1,9 +1,10 @@
-"""Second measurement in the same allocation, of metrics that are out of bounds or that name a node.
+"""Re-measure in the same allocation if a metric is out of bounds or names a node.
 
-The job script runs itself as a child, which measures. Then the script holds the nodes until ReFrame, which polls it,
-has judged the figures on a copy of the check, and says in a file whether they are *enough* or to be measured *again*.
-The first measurement's output is moved aside, the second takes its place, and both are in the report. Nothing is
-measured again that crashed, for which the time limit leaves no room, or that ReFrame did not judge in time.
+1. The job script runs itself as a child, which measures. Then the script holds the nodes.
+2. ReFrame, which polls the job, judges the figures on a copy of the check, and writes *enough* or *again* into a file.
+3. After *again*, the script moves the output aside and measures a second time. The report has both measurements.
+
+A job does not re-measure if it crashed, if its time limit is too short, or if ReFrame did not answer in time.
 """
 
 import contextlib
@@ -22,16 +23,16 @@ from kappa.core.record.load import FIRST_FOLDER
 from reframe_checks.base.job_files import KILLABLE, in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 
-# As in `src/job/hold_nodes.sh`. The first is made by the job, which then waits for the other, made by ReFrame.
+# As in `src/job/hold_nodes.sh`. The job makes the first file and waits for the second, which ReFrame makes.
 MEASURED_FILE, ANSWER_FILE = "kappa_measured", "kappa_answer"
 
 
 class SameAllocation(rfm.RegressionTestPlugin):
-    """Adds the holding to the job script; the check calls ``answer_held_job`` whenever it looks for its job."""
+    """Make the job hold its nodes after it has measured; the check calls ``answer_held_job`` at each poll."""
 
-    #: How long a job waits for its figures to be judged, before it gives its nodes back; 0 for not at all.
+    #: How long a job holds its nodes for a judgement of its figures, s; 0: it does not wait.
     hold_s = rfmb.variable(int, value=60)
-    #: What was measured again: ReFrame's ``perfvalues`` of the first measurement, and its evidence.
+    #: ReFrame's ``perfvalues`` and the evidence of the first measurement, if the job re-measured.
     first_measurement = rfmb.variable(dict, value={}, loggable=True)
 
     @rfmb.run_before("run", always_last=True)
@@ -42,15 +43,15 @@ class SameAllocation(rfm.RegressionTestPlugin):
     def holding_commands(self):
         if not runs_in_slurm(self):
             return []
-        # Without a limit of the check's own it cannot be told whether a second measurement fits in.
+        # Without a time limit, the job cannot know whether a second measurement fits in.
         hold_s = max(0, self.hold_s) if self.time_limit else 0
         in_stage(self, KILLABLE)
         return [sourced(self, "hold_nodes.sh", hold_s, int(self.time_limit or 0), self.job.stdout, self.job.stderr)]
 
     def answer_held_job(self):
-        """Judge what the job has measured, if it waits for that."""
+        """Judge the job's figures if the job waits for the answer."""
         stage = pathlib.Path(self.stagedir)
-        # The job does not wait for ever, and the check is judged when it has ended.
+        # An error here is harmless: the job stops waiting after a while, and the check is judged when it has ended.
         with contextlib.suppress(OSError, InputError):
             names = os.listdir(stage)
             if MEASURED_FILE not in names or ANSWER_FILE in names:
@@ -61,11 +62,11 @@ class SameAllocation(rfm.RegressionTestPlugin):
             if self.waits_for_quiet(self.first_measurement):
                 return
             answer = "".join(f"{line}\n" for line in (["again", *output] if output else ["enough"]))
-            # The job waits for it.
+            # Without fsync: the job waits for it.
             write_atomically(stage / ANSWER_FILE, answer, lasting=False)
 
     def _in_doubt(self):
-        """Return a measurement that is out of bounds or singles out a node, while all else is right; and its files."""
+        """Return the measurement and its files if it is out of bounds or names a node, and has no other error."""
         try:
             twin = copy_of_ended(self)
             twin.run_wait()
@@ -74,7 +75,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
                 twin.performance()
         except (ForceExitError, RunSessionTimeout):
             raise
-        except Exception as err:  # What is wrong with the job is said when it has ended.
+        except Exception as err:  # The job's errors are reported when it has ended.
             getlogger().debug(f"{self.name}: not judged while its nodes are held: {err}")
             return {}, []
         if not twin.suspects and not any(one.failed for one in figures_of(twin.perfvalues).values()):
@@ -89,7 +90,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
     def keep_first_measurement(self):
         if not self.first_measurement:
             return
-        # Not by its name: a network file system remembers for long that it was not there.
+        # List the folder: a network file system caches for long that a file is missing.
         if FIRST_FOLDER not in os.listdir(self.stagedir):
             self.first_measurement = {}  # The answer came too late.
             return
@@ -99,7 +100,8 @@ class SameAllocation(rfm.RegressionTestPlugin):
             for name, figure in figures_of(self.first_measurement["perfvalues"]).items()
             if figure.failed
         ]
-        why = f"out of bounds, so measured again in its job: {', '.join(outside)}"
+        why = f"out of bounds, so re-measured in the same allocation: {', '.join(outside)}"
         if not outside:
-            why = f"within bounds, and measured again in its job: {', '.join(self.first_measurement['suspects'])}"
+            suspects = ", ".join(self.first_measurement["suspects"])
+            why = f"within bounds, but re-measured in the same allocation because of {suspects}"
         getlogger().warning(f"{self.name}: {why}")

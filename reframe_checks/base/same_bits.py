@@ -1,4 +1,4 @@
-"""A check in which every core does the same work: the bits that come out are compared, the core that differs named."""
+"""A plug-in for checks in which every core does the same work: it compares the resulting bits and names odd cores."""
 
 import datetime
 
@@ -10,19 +10,19 @@ from reframe_checks.localise.bits import golden_bits, judge
 from reframe_checks.localise.finding import ranked
 from reframe_checks.parsers import core_programs
 
-#: Sets of data that the works begin with; each night has the next one.
+#: Number of sets of initial data; each night uses the next set.
 VARIANTS = 8
-#: The hint of a check that has seen them.
-WRONG_BITS = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
+#: The hint of a check that found wrong bits.
+WRONG_BITS = "take the node out of service: check EDAC and MCE counts, test its memory, replace the processor"
 
 
 def tonight():
-    """Number of the day."""
+    """Return the number of the day."""
     return datetime.date.today().toordinal()
 
 
 class SameBits(rfm.RegressionTestPlugin):
-    """Leaves write a file of the name ``result``, which ``read_bits`` reads."""
+    """Compare the bits in the file ``result``, which the leaf's program writes and ``read_bits`` parses."""
 
     result = "bit_sweep.json"
     read_bits = staticmethod(core_programs.BitSweepResult.read)
@@ -46,12 +46,14 @@ class SameBits(rfm.RegressionTestPlugin):
         nodes = sorted({node for node, _ in cores})
         few = [node for node in nodes if sum(node == other for other, _ in cores) != self.cores_per_node]
         if few:
-            raise SanityError(f"not {self.cores_per_node} cores on {', '.join(few)}: see the binding of tasks")
+            raise SanityError(
+                f"expected results of {self.cores_per_node} cores on {', '.join(few)}; check the binding of tasks"
+            )
         return self.require_all_nodes(nodes)
 
     metrics = {
-        # Compared, of all works and cores.
+        # Compared rounds of all works and cores.
         "rounds": ("rounds", lambda self: self.total_rounds),
-        # Held against a value on record for the instruction set or library, besides the comparison of cores.
+        # Works that were also compared with a recorded value for the instruction set or library.
         "works_on_record": ("works", lambda self: self.held),
     }

@@ -1,4 +1,4 @@
-"""Places where a case runs: scales, few ranks, placements, all cores, all GPUs, the first environment only."""
+"""Plug-ins that place a case: scales, few ranks, placements, all cores, all GPUs, the first environment only."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ BOUND_PLACEMENTS = {
 
 
 def cpus_of(placement: str, topology: Mapping[str, Sequence[str]]) -> tuple[int, int]:
-    """The operating system's numbers of the CPUs for rank 0 and 1, on different cores.
+    """Return the operating system's numbers of the CPUs for rank 0 and 1, on different cores.
 
     :param topology: ``processor/topology`` as ReFrame detects it: hexadecimal CPU masks of ``cores`` and of the parts.
     :raises ValueError: the topology lacks the parts, or a part has too few cores.
@@ -33,7 +33,7 @@ def cpus_of(placement: str, topology: Mapping[str, Sequence[str]]) -> tuple[int,
             raise ValueError(f"{placement}: the site's settings must give processor/topology/{needed}")
     parts = topology[kind]
     if len(parts) <= max(indices):
-        raise ValueError(f"{placement}: processor/topology/{kind} has {len(parts)} entry: remove the feature")
+        raise ValueError(f"{placement}: processor/topology/{kind} has {len(parts)} entry; remove the feature")
     # The first CPU of each core: two ranks never share a core's hardware threads.
     firsts = [_lowest(int(mask, 16)) for mask in topology["cores"]]
     chosen: list[int] = []
@@ -46,18 +46,19 @@ def cpus_of(placement: str, topology: Mapping[str, Sequence[str]]) -> tuple[int,
 
 
 def ranks_of_node(hybrid: bool, cores: int) -> int:
-    """One rank for each core, or, where ranks have threads, two ranks; one on a node of less than four cores."""
+    """Return the number of ranks of a node: one for each core; with ``hybrid``, two, or one if it has under 4 cores."""
     return (2 if cores >= 4 else 1) if hybrid else cores
 
 
 def cores_of_ranks(ranks: int, scattered: bool, cores: Sequence[int], domains: Sequence[int]) -> list[list[int]]:
-    """The cores of each rank of a node, as masks of their CPUs, in the order of ranks.
+    """Return the cores of each rank of a node, as masks of their CPUs, in the order of ranks.
 
-    Compact: one core after the other, so that a rank's are neighbours. Scattered: in turn from each NUMA domain, or
-    from each half of a node that has one, so that a rank's are far from each other. What a whole number of cores for
-    each rank leaves is not used.
+    Compact: one core after the other, so a rank has neighbouring cores. Scattered: in turn from each NUMA domain, or
+    from each half of a node with one domain, so a rank has distant cores. All ranks have equally many cores; cores
+    beyond that are not used.
 
-    :param cores: masks of all cores of the node; ``domains``: those of its NUMA domains, none if nobody says.
+    :param cores: masks of all cores of the node.
+    :param domains: masks of its NUMA domains; empty if they are not known.
     """
     size = len(cores) // ranks
     order = sorted(cores, key=_lowest)
@@ -86,7 +87,7 @@ SHOW_TOPOLOGY = f"scontrol show topology > {TOPOLOGY_FILE} 2> /dev/null || true"
 
 
 class LayoutCases(rfm.RegressionTestPlugin):
-    """A case for each layout of a table that the parameter ``named_by`` names."""
+    """A case for each layout of ``table``; ``named_by`` is the name of the parameter."""
 
     table: ClassVar[dict] = {}
     named_by = ""
@@ -104,7 +105,7 @@ class LayoutCases(rfm.RegressionTestPlugin):
 
 
 class Scaled(LayoutCases):
-    """A case for each scale; leaves narrow the list, or take few ranks of ``RANK_COUNTS`` into it."""
+    """A case for each scale; leaves shorten the list, or add few ranks from ``RANK_COUNTS``."""
 
     table, named_by = LAYOUTS, "scale"
     scale = rfmb.parameter(SCALES, loggable=True)
@@ -124,7 +125,7 @@ class OnRanks(LayoutCases):
 
 
 class Placed(LayoutCases):
-    """A case for each placement of two ranks, of those that need no GPU unless leaves name others."""
+    """A case for each placement of two ranks; by default for the placements that need no GPU."""
 
     table, named_by = PLACEMENTS, "placement"
     placement = rfmb.parameter([name for name in PLACEMENTS if name not in GPU_PLACEMENTS], loggable=True)
@@ -137,7 +138,7 @@ class Placed(LayoutCases):
 
     @rfmb.run_after("setup")
     def request_placement(self):
-        """Ask for the placement, and let the job report where its ranks are."""
+        """Ask for the placement, and make the job report where its ranks run."""
         launcher_options = []
         if self.placement in BOUND_PLACEMENTS:
             topology = self.stated("processor/topology", self.current_partition.processor.topology)
@@ -166,51 +167,59 @@ class Placed(LayoutCases):
         return [self.launched("bash", in_stage(self, "place_of_rank.sh"), ">", PLACEMENT_FILE), *lines]
 
     def require_placement(self):
-        """For use in sanity functions: the ranks ran where they were asked to."""
+        """Require that the ranks ran where the placement asks for; for use in sanity functions.
+
+        :raises SanityError: they ran elsewhere.
+        """
         if not self.reports_placement:
             return
         ranks = self.parsed(job_scripts.placement, self.output_text(PLACEMENT_FILE), expect_ranks=2)
         nodes = len({rank.node for rank in ranks})
         if nodes != self.chosen_scale().nodes:
-            raise SanityError(f"placement {self.placement}: two ranks ran on {nodes} node(s)")
+            expected = self.chosen_scale().nodes
+            raise SanityError(f"placement {self.placement}: two ranks ran on {nodes} node(s), expected {expected}")
         if self.placement in BOUND_PLACEMENTS and [rank.cpus for rank in ranks] != [str(cpu) for cpu in self.cpus]:
             found = ", ".join(rank.cpus for rank in ranks)
-            raise SanityError(f"placement {self.placement}: ranks asked for CPUs {self.cpus} may run on {found}")
+            raise SanityError(f"placement {self.placement}: ranks may run on CPUs {found}, expected {self.cpus}")
         if self.placement in SWITCH_PLACEMENTS:
             self.require_switches()
 
     def require_switches(self):
-        """The job's nodes are on one leaf switch, or each on another, as Slurm's topology says."""
+        """Require that the job's nodes are on one leaf switch, or each on another, by Slurm's topology.
+
+        :raises SanityError: they are not, or Slurm has no topology.
+        """
         text = self.output_text(TOPOLOGY_FILE)
         if not text.strip():
             raise SanityError(
-                f"placement {self.placement}: Slurm knows no topology (`scontrol show topology`), so nothing tells on "
-                f"which switches the job ran; configure one, or remove the feature {self.chosen_scale().feature}"
+                f"placement {self.placement}: Slurm knows no topology (`scontrol show topology`), so the job's "
+                f"switches are unknown; configure a topology, or remove the feature {self.chosen_scale().feature}"
             )
         leaves = self.parsed(slurm.leaves_of, text, nodes=self.provenance["nodelist"])
         if len(set(leaves.values())) != (1 if self.placement == "same_switch" else len(leaves)):
             found = ", ".join(f"{node} on {leaf}" for node, leaf in leaves.items())
-            raise SanityError(f"placement {self.placement}: the job ran with {found}")
+            wanted = "one leaf switch" if self.placement == "same_switch" else "different leaf switches"
+            raise SanityError(f"placement {self.placement}: expected nodes on {wanted}, found {found}")
 
 
 class AllCores(rfm.RegressionTestPlugin):
-    """A task on each node that has all of its cores, one hardware thread of each."""
+    """A task on each node with all cores of the node, one hardware thread of each core."""
 
     @rfmb.run_after("setup")
     def take_all_cores(self):
         self.num_cpus_per_task = self.cores_per_node
-        # Else Slurm counts threads as CPUs, and gives two of each of half as many cores.
+        # Else Slurm counts hardware threads as CPUs, and gives both threads of half of the cores.
         self.use_multithreading = False
         # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
         self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
 
 
-# The node has several GPUs.
+# Feature of a partition whose nodes have several GPUs.
 SEVERAL_GPUS = "several_gpus"
 
 
 class OnGpus(rfm.RegressionTestPlugin):
-    """A rank for each GPU, or one for all of a node; the ranks share the node's cores."""
+    """A rank for each GPU, or one rank for all GPUs of a node; the ranks share the node's cores."""
 
     rank_for_each_gpu = True
 
@@ -230,8 +239,8 @@ class OnGpus(rfm.RegressionTestPlugin):
 class OncePerPartition(rfm.RegressionTestPlugin):
     """A case in the first environment of each partition, for checks of the nodes themselves.
 
-    ReFrame takes environments for all of a check's partitions together: a partition that also has the first one of
-    another runs the check in both.
+    ReFrame has one list of environments for all partitions of a check. So a partition that also has the first
+    environment of another partition runs the check in both.
     """
 
     @rfmb.run_after("init")

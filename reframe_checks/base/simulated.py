@@ -1,7 +1,7 @@
-"""A plug-in for checks that also run on machines that do not exist: on a fabric that SimGrid simulates.
+"""A plug-in for checks that also run on a fabric that SimGrid simulates.
 
-The case's platform and hosts are written beside its job script. What is predicted is compared with what is measured
-elsewhere, and judged by nothing here: the run passes when the payloads are right and every figure was extracted.
+It writes the case's platform and hosts beside the job script. No bound judges the predicted figures here: the run
+passes if the payloads are right and every figure was extracted. Other code compares predictions with measurements.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ LINK_USE = pathlib.Path(__file__).parents[1] / "src/link_use"
 
 
 class Simulated(rfm.RegressionTestPlugin):
-    """Gives a check the fabric under it."""
+    """Give a check the simulated fabric of its partition."""
 
-    #: Whether the check runs on simulated partitions, too; others leave them out.
+    #: True if the check also runs on simulated partitions.
     on_fabrics = rfmb.variable(bool, value=False)
     simulation = rfmb.variable(dict, type(None), value=None, loggable=True)
 
@@ -71,7 +71,7 @@ class Simulated(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("performance")
     def read_link_use(self):
-        """Keep the traffic of the busiest links in the job's last step."""
+        """Record the traffic of the busiest links in the job's last step."""
         if not self.simulated or LINK_USE_FILE not in os.listdir(self.stagedir):
             return
         found = self.parsed(transport.LinkUseResult.read, self.output_text(LINK_USE_FILE))
@@ -79,5 +79,5 @@ class Simulated(rfm.RegressionTestPlugin):
         self.simulation = {**self.simulation, "busiest": [written(one) for one in busiest]}
 
     def hosts(self, nodes, ranks_per_node):
-        """The host of each rank, node by node."""
+        """Return the host of each rank, node by node."""
         return host_slots(self.fabric, nodes, ranks_per_node)

@@ -1,4 +1,4 @@
-"""ReFrame's settings, made from a site's ``site.yaml``."""
+"""Make ReFrame's settings from a site's ``site.yaml``."""
 
 import os
 import pathlib
@@ -15,30 +15,30 @@ from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.modes import reframe_modes
 from spack_envs.installer.reframe_settings import environment_names, installed_environments, planned_environments
 
-#: In it `kappa validate` tells the mode, for which partitions may be left out.
+#: Environment variable in which `kappa validate` gives the mode: a mode may leave partitions out.
 MODE_VARIABLE = "KAPPA_MODE"
 _PARTITION_EXTRAS = {field.name for field in msgspec.structs.fields(PartitionExtras)} - {"storage"}
 _ENVIRONMENT_EXTRAS = {field.name for field in msgspec.structs.fields(EnvironmentExtras)}
 
 
 def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
-    """The ``site_configuration`` of the site in ``folder``; its environment variables are set, too.
+    """Return the ``site_configuration`` of the site in ``folder``, and set its environment variables.
 
     :raises ConfigError: a file of the site cannot be used; ReFrame shows the message and ends.
     """
-    # Only ReFrame asks for settings.
+    # Imported here: only ReFrame reads these settings.
     from reframe.core.exceptions import ConfigError  # type: ignore[import-untyped]  # noqa: PLC0415
 
     try:
         whole = Site(folder)
         whole.require_sound()
-        # ReFrame needs the description, and the message where there is none.
+        # `describe` raises the message if there is no description.
         site = whole.description or describe(folder)
         results = pathlib.Path(os.environ.get("KAPPA_RESULTS") or site.base / "results" / site.name)
         settings = settings_of(site, results)
     except InputError as err:
         raise ConfigError(f"the site {folder.name} cannot be used\n{err}") from None
-    # ReFrame 4.10 knows general/reference_prefix, but its schema refuses it in a settings file.
+    # ReFrame 4.10 has general/reference_prefix, but its schema refuses the key in a settings file.
     os.environ.setdefault("RFM_REFERENCE_PREFIX", str(folder / "references"))
     for path in reversed(site.described.path):
         os.environ["PATH"] = f"{site.base / path}{os.pathsep}{os.environ['PATH']}"
@@ -48,7 +48,7 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
-    """The ``site_configuration`` of the site, whose results go below ``results``."""
+    """Return the ``site_configuration`` of the site, with results below ``results``."""
     described = site.described
     environments = _environments(site)
     offered = [environment["name"] for environment in environments]
@@ -82,8 +82,8 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
                 **_stated(polling),
             }
         ],
-        # No perflogs: nothing reads them, and what a job said would stand in them as it is. What ReFrame would say of
-        # each look for a job takes most of its time, a third of a core, even where nobody keeps it.
+        # No perflogs: nothing reads them, and they would have untrusted text of jobs. The log messages of each poll
+        # would take most of ReFrame's time, a third of a core, even if no handler keeps them.
         "logging": [{"level": os.environ.get("KAPPA_LOG_LEVEL", "verbose"), "handlers_perflog": []}],
         # ReFrame gives the database this mode whatever the umask.
         "storage": [
@@ -104,7 +104,7 @@ def _partition(site: SiteDescription, name: str, offered: list[str], names: Mapp
         "descr": stated.descr or name,
         "scheduler": stated.scheduler,
         "launcher": stated.launcher,
-        # A job that Slurm ended has ended for ReFrame: run anew, as JobRequeue=1 has it, it would be nobody's.
+        # ReFrame takes a job that Slurm ended for ended: if JobRequeue=1 ran it again, no check would own it.
         # On one line: job scripts are short.
         "access": [f"--partition={stated.slurm_partition or name} --no-requeue", *stated.access]
         if stated.scheduler != "local"
@@ -126,9 +126,9 @@ def _scheduler_options(site: SiteDescription, stated: Partition) -> dict[str, An
     return {
         "use_nodes_option": True,
         **msgspec.to_builtins(options),
-        # Those that end no waiting are known without ReFrame's default.
+        # patient_slurm.py decides which reasons never end; ReFrame's default list is not used.
         "slurm_job_cancel_reasons": options.slurm_job_cancel_reasons,
-        # sacct alone does not look at the variable.
+        # sacct is the only command that ignores the variable.
         **({"slurm_multi_cluster_mode": [site.described.cluster]} if site.described.cluster else {}),
     }
 
@@ -161,7 +161,7 @@ def _processor(cores: Cores | None) -> dict[str, Any]:
 
 
 def _environments(site: SiteDescription) -> list[dict[str, Any]]:
-    """Those that partitions list, of the site and of Spack."""
+    """Return the environments that partitions list, from the site and from Spack."""
     described = site.described
     listed = site.environment_names
     names = environment_names(site.name)
@@ -208,7 +208,7 @@ def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[
 
 
 def _files(base: pathlib.Path, path: str) -> list[str]:
-    """What the pattern matches now, or itself."""
+    """Return the files that the pattern matches now, or the path itself if it is no pattern."""
     if "*" not in path:
         return [str(base / path)]
     start = pathlib.Path("/") if path.startswith("/") else base
@@ -220,5 +220,5 @@ def _pairs(variables: Mapping[str, str | int]) -> list[list[str]]:
 
 
 def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what the site says nothing of."""
+    """Return ``values`` without the keys that the site does not state."""
     return {key: value for key, value in values.items() if value not in (None, [], {})}

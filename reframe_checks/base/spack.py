@@ -1,7 +1,7 @@
-"""One fixture of the whole session sees that the Spack environments of the site are complete.
+"""A fixture of the session that completes the Spack environments of the site.
 
-However many checks run, the installer is asked once; a site without such environments has no fixture at all.
-A failed dependency would stop all checks, and so the fixture lets an environment fail: then each check in it does.
+The installer runs once for all checks. A site without Spack environments has no fixture. A failed dependency would stop
+all checks, so the fixture succeeds if an environment fails to install. Then each check in this environment fails.
 """
 
 import pathlib
@@ -18,12 +18,12 @@ from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.reframe_settings import environment_names
 from spack_envs.installer.state import ARTEFACTS
 
-# The installer's exit status when an environment could not be installed; after it, it went on with the others.
+# The installer's exit status if it could not install an environment and went on with the others.
 FAILED = 1
 
 
 def spack_environments() -> dict[str, str]:
-    """The environments of the current site that Spack builds: ReFrame's name -> the suite's."""
+    """Return the environments of the current site that Spack builds: ReFrame's name -> the suite's name."""
     try:
         system = runtime().system
     except ReframeFatalError:  # imported without ReFrame's command line
@@ -33,32 +33,32 @@ def spack_environments() -> dict[str, str]:
 
 
 class SpackInstall(rfm.RunOnlyRegressionTest):
-    """Installs, on the login node, what is not complete or out of date; keeps each ``spack.lock`` as an artefact."""
+    """Install incomplete or outdated environments on the login node, and keep each ``spack.lock`` as an artefact."""
 
-    descr = "the installer was asked to complete the site's Spack environments"
+    descr = "Installs the site's Spack environments that are incomplete or out of date"
     local = True
     sourcesdir = None
     executable = sys.executable
 
     @rfmb.run_after("setup")
     def command_line(self):
-        # Not by `keep_files`: ReFrame copies those only when all checks have passed. A dry run has no output folder.
+        # Without `keep_files`, which ReFrame copies only if all checks pass. A dry run has no output folder.
         kept = self.outputdir or "."
         names = sorted(spack_environments().values())
         command = [str(spack_tables.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
         self.executable_opts = [*(shlex.quote(word) for word in command), f"|| [ $? -eq {FAILED} ]"]
 
     def completed(self, name):
-        """Tell whether the environment ``name`` is complete and up to date: only then are its artefacts kept."""
+        """Tell whether the environment ``name`` is complete and up to date: only then does it have artefacts."""
         return all(pathlib.Path(self.outputdir, name, artefact).is_file() for artefact in ARTEFACTS)
 
     @rfmb.sanity_function
     def installer_ended(self):
-        return sn.assert_eq(self.job.exitcode, 0, msg="see the end of the job's standard error")
+        return sn.assert_eq(self.job.exitcode, 0, msg="the installer failed: see the end of the job's standard error")
 
 
 class SpackPrograms(rfm.RegressionTestPlugin):
-    """For checks that run programs of an environment: none starts before the installer has ended."""
+    """A plug-in for checks that run programs of an environment: they start after the installer has ended."""
 
     if spack_environments():
         spack_install = rfmb.fixture(SpackInstall, scope="session")
@@ -67,6 +67,6 @@ class SpackPrograms(rfm.RegressionTestPlugin):
     def require_complete_environment(self):
         name = self.current_environ.name
         if name in spack_environments() and not self.is_dry_run() and not self.spack_install.completed(name):
-            # Not copied to the output folder: ReFrame leaves the stage folder as it is when a dependent check fails.
+            # In the stage folder: ReFrame leaves it there if a dependent check fails.
             said = pathlib.Path(self.spack_install.stagedir, str(self.spack_install.stderr))
             raise ReframeError(f"Spack could not install the environment {name}: see the end of {said}")

@@ -1,4 +1,4 @@
-"""Steps of a job: the command lines that it runs in turn, and how one starts on a part of the job's ranks."""
+"""Steps of a job: the command lines that it runs in turn, on all ranks of the job or on a part of them."""
 
 import copy
 import pathlib
@@ -13,7 +13,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.sites.launchers import HOSTS_FILE
 
-# Launcher -> how it is told the number of ranks on each node.
+# Launcher -> its option for the number of ranks on each node.
 PER_NODE = {
     "srun": "--ntasks-per-node={}",
     "srunalloc": "--ntasks-per-node={}",
@@ -23,24 +23,24 @@ PER_NODE = {
 }
 SLURMS = ("srun", "srunalloc")
 SERIES_FILE = "series.sh"
-# A series of hundreds, as on a large partition, would hide the rest of the job script.
+# Longer series go to a file of their own: hundreds of lines would hide the rest of the job script.
 MOST_IN_SCRIPT = 3
 
 
 class Launching(rfm.RegressionTestPlugin):
-    """Have the job run its command lines in turn; each starts a step on all of the job's ranks or on a part of them."""
+    """Make the job run its command lines in turn; each starts a step on all of the job's ranks or on a part of them."""
 
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
 
     def command_lines(self):
-        """The command lines of the job in turn, each with its launcher and quoted for the shell.
+        """Return the command lines of the job in turn, each with its launcher and quoted for the shell.
 
-        A leaf with several steps says them here, and where the output of each goes.
+        A leaf with several steps overrides this, and redirects the output of each step.
         """
         return [self.launched(self.executable, *self.executable_opts)] * self.repeats
 
-    # After what leaves add, and before the job's last look at the nodes.
+    # After the hooks of leaves, before the job reads its nodes' counters for the last time.
     @rfmb.run_before("run", always_last=True)
     def take_command_lines(self):
         *before, last = self.command_lines()
@@ -55,20 +55,20 @@ class Launching(rfm.RegressionTestPlugin):
         self.prerun_cmds = [*self.prerun_cmds, *before]
 
     def launched(self, *words):
-        """The command line that starts these words on all of the job's ranks."""
+        """Return the command line that starts these words on all of the job's ranks."""
         return " ".join([self.launch_command(), *words])
 
     def launch_command(self):
-        """The launcher and its options for a step on all of the job's ranks."""
-        # ReFrame tells the job only after the hooks; without it a step would have one core for each task.
+        """Return the launcher and its options for a step on all of the job's ranks."""
+        # ReFrame sets this only after the hooks; without it, a step would have one core for each task.
         self.job.num_cpus_per_task = self.num_cpus_per_task
         return self.job.launcher.run_command(self.job)
 
     def launch_on(self, ranks, ranks_per_node=None):
-        """The launcher and its options for a step on ``ranks`` ranks of the job, node by node.
+        """Return the launcher and its options for a step on ``ranks`` ranks of the job, node by node.
 
         :param ranks_per_node: by default as many as the job has.
-        :raises ReframeError: the job has not so many, or the launcher cannot place them so.
+        :raises ReframeError: the job has fewer ranks or nodes, or the launcher cannot place the ranks in this way.
         """
         most_per_node = self.num_tasks_per_node or 1
         per_node = min(ranks, ranks_per_node or most_per_node)
@@ -89,11 +89,11 @@ class Launching(rfm.RegressionTestPlugin):
             launcher.options = [*launcher.options, *counts, per_node_option]
         elif (ranks, per_node) != (self.num_tasks, self.num_tasks_per_node):
             can = ", ".join(PER_NODE)
-            raise ReframeError(f"the launcher {name} cannot place {per_node} ranks on a node; {can} can")
+            raise ReframeError(f"the launcher {name} cannot place {per_node} ranks on a node; use one of {can}")
         return launcher.run_command(job)
 
     def hosts_file_of(self, ranks, per_node):
-        """The file with the host of each of these ranks, of a simulated job."""
+        """Write the file with the host of each rank of a simulated job, and return its name."""
         if per_node == self.num_tasks_per_node:
             return HOSTS_FILE
         path = pathlib.Path(self.stagedir, f"hosts-{per_node}-per-node.txt")
@@ -106,6 +106,6 @@ class Launching(rfm.RegressionTestPlugin):
 
 
 def with_variables(variables, words):
-    """The command line of ``words`` with these environment variables set, for that step alone and on every node."""
+    """Return the command line of ``words`` that sets these environment variables, for this step only, on every node."""
     settings = [f"{name}={value}" for name, value in sorted(variables.items())]
     return shlex.join(["env", *settings, *words] if settings else words)

@@ -1,4 +1,4 @@
-"""Places of ranks and threads: they run where a layout asks for them, and their memory is near."""
+"""Places of ranks and threads: do they run where the layout puts them, and is their memory near?"""
 
 import re
 import shlex
@@ -19,15 +19,13 @@ from reframe_checks.base.scaled import OnEachNode, cores_of_ranks, cpus_in, rank
 from reframe_checks.parsers import core_programs
 from reframe_checks.parsers.core_programs import RankAffinity
 
-#: Of a thread's pages, in another NUMA domain than it ran in; some are the libraries' and the stack's neighbours.
+#: Accepted share of a thread's pages in another NUMA domain: some belong to libraries or lie next to the stack.
 FAR_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Misplaced:
-    """What is wrong with the places of ranks and threads: unbound, elsewhere, two in one place, memory in the wrong
-    one.
-    """
+    """A problem with the place of ranks, threads or memory: unbound, elsewhere, shared, or in a far NUMA domain."""
 
     node: str
     text: str
@@ -37,10 +35,10 @@ class Misplaced:
 
 
 def misplaced(ranks: Sequence[RankAffinity], asked: Sequence[Sequence[Sequence[int]]]) -> Iterator[Misplaced]:
-    """Every rank and thread that is not where the layout asks for it.
+    """Yield every rank and thread that is not where the layout puts it.
 
-    :param asked: of each rank of a node, in the order of ranks, its cores, each as the numbers of its CPUs. A thread
-        is to have one core of its rank to itself, whichever of them.
+    :param asked: for each rank of a node, in the order of ranks, its cores, each as the numbers of its CPUs. Each
+        thread must have one core of its rank alone, in any order.
     """
     of_node = defaultdict(list)
     for rank in ranks:
@@ -59,23 +57,23 @@ def misplaced(ranks: Sequence[RankAffinity], asked: Sequence[Sequence[Sequence[i
 def _wrong(rank: RankAffinity, cores: Sequence[Sequence[int]]) -> Iterator[str]:
     wanted = {cpu for core in cores for cpu in core}
     if set(rank.cpus) > wanted:
-        yield f"rank {rank.rank} is not bound: it may run on {_shown(rank.cpus)}, the layout asks for {_shown(wanted)}"
+        yield f"rank {rank.rank} is not bound: it may run on {_shown(rank.cpus)}, expected {_shown(wanted)}"
         return
     if set(rank.cpus) != wanted:
-        yield f"rank {rank.rank} may run on {_shown(rank.cpus)}, the layout asks for {_shown(wanted)}"
+        yield f"rank {rank.rank} may run on {_shown(rank.cpus)}, expected {_shown(wanted)}"
         return
     places = [frozenset({*thread.cpus, *thread.ran_on}) for thread in rank.threads]
     if len(places) != len(cores):
-        yield f"rank {rank.rank} has {len(places)} threads, the layout asks for {len(cores)}"
+        yield f"rank {rank.rank} has {len(places)} threads, expected {len(cores)}"
     for cpus, count in Counter(places).items():
         if cpus not in map(frozenset, cores):
-            yield f"{_threads(count)} of rank {rank.rank} may run, or ran, on {_shown(cpus)}, not on one core"
+            yield f"{_threads(count)} of rank {rank.rank} may run, or ran, on {_shown(cpus)}, expected one core"
         elif count > 1:
             yield f"{_threads(count)} of rank {rank.rank} share the core {_shown(cpus)}"
 
 
 def far_memory(ranks: Sequence[RankAffinity]) -> Iterator[Misplaced]:
-    """Every thread whose memory is in another NUMA domain than it ran in."""
+    """Yield every thread whose memory is in another NUMA domain than the thread."""
     for rank in ranks:
         for number, thread in enumerate(rank.threads):
             far = sum(count for domain, count in thread.pages.items() if domain not in thread.domains)
@@ -90,7 +88,7 @@ def _threads(count: int) -> str:
 
 
 def _shown(numbers: object) -> str:
-    """As the kernel writes lists of CPUs: ``0-3,8``."""
+    """Return a list of numbers in the kernel's form: ``0-3,8``."""
     ordered = sorted(numbers)  # type: ignore[call-overload]
     parts: list[list[int]] = []
     for number in ordered:
@@ -109,7 +107,7 @@ LAYOUTS = {
 COMPARED = ("mpi_compact", "hybrid_compact")
 UNBOUND = "unbound_"
 SHOWN = 6
-# What Slurm says of a node where it cannot bind a task.
+# Slurm's message about a node where it cannot bind a task.
 _REFUSED = re.compile(
     r"^(?:srun: error: Task launch for StepId=\S+ failed on node |slurmstepd-)(?P<node>[\w.-]{1,200}): "
     r"(?P<why>Unable to satisfy cpu bind request|error: task_\w+_affinity: .{1,100})$",
@@ -118,14 +116,12 @@ _REFUSED = re.compile(
 
 
 class LaidOut(OnEachNode, KappaCheck, special=True):
-    """A job with a step for each layout, whose ranks and threads are bound as it says, on every node.
+    """Run a step for each layout on every node, and compare the places of ranks and threads with the layout.
 
-    Where ranks and threads run against what a layout asks for, and what it costs when nothing is bound.
-
-    MPI has a rank on each core, a hybrid job two on each node with a thread on each of their cores; compact takes
-    cores in their order, scattered in turn from each NUMA domain (``base/scaled.py``). The job asks Slurm for
-    exactly these CPUs, and OpenMP for a core for each thread; own program (``kappa-measure affinity``), which
-    runs the same kernel once more unbound.
+    MPI layouts have a rank on each core; hybrid layouts have two ranks on each node, with a thread on each of their
+    cores. Compact layouts take cores in order; scattered layouts take them in turn from each NUMA domain
+    (``base/scaled.py``). The job asks Slurm for exactly these CPUs, and OpenMP for a core for each thread. The own
+    program (``kappa-measure affinity``) also runs the same kernel unbound, to measure the cost of missing binding.
     """
 
     needs_environ = ["sweep-build"]
@@ -148,7 +144,7 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
         self.num_tasks_per_node, self.num_tasks = len(cores), len(cores) * self.nodes_used
 
     def masks(self, kind):
-        """Return the masks of all cores or NUMA domains, where the site states the topology."""
+        """Return the masks of all cores or NUMA domains; empty if the site states no topology."""
         topology = self.current_partition.processor.topology or {}
         return [int(mask, 16) for mask in topology.get(kind, [])]
 
@@ -160,7 +156,7 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
         own = self.laid_out[layout]
         mask = ",".join(hex(sum(cores)) for cores in own)
         threads, cpus = len(own[0]), len(cpus_in(sum(own[0])))
-        # Open MPI's own binding would come on top of Slurm's.
+        # Open MPI would bind in addition to Slurm.
         environment = ["OMPI_MCA_hwloc_base_binding_policy=none", f"OMP_NUM_THREADS={threads}"]
         environment += ["OMP_PROC_BIND=close", "OMP_PLACES=cores"] if bound else ["OMP_PROC_BIND=false"]
         options = [
@@ -170,21 +166,25 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
         output = f"--output={'' if bound else UNBOUND}{layout}.json"
         program = [shlex.quote(self.program), "affinity", f"--seconds={self.seconds}", output]
         program.append(f"--mib-per-thread={self.mib_per_thread}")
-        # Of a step that Slurm refuses on one node, its message names the node: it is for this check to read.
+        # If Slurm refuses a step on one node, this check reads the node from Slurm's message.
         return " ".join([*environment, self.launched(*options, *program), "|| exit 0"])
 
     def measured(self, layout, *, bound=True):
         told = self.output_text(str(self.stderr))
         if "built without OpenMP" in told:
-            raise SanityError("built without OpenMP: name a compiler that has it as `cxx` of the environment")
+            raise SanityError("kappa-measure is built without OpenMP; set a compiler that has it as `cxx`")
         if said := _REFUSED.search(told):
             self.suspects = [said["node"]]
-            raise SanityError(f"{said['node']}: Slurm cannot bind ranks there as {layout} asks for: {said['why']}")
+            raise SanityError(f"{said['node']}: Slurm cannot bind ranks for the layout {layout}: {said['why']}")
         text = self.output_text(f"{'' if bound else UNBOUND}{layout}.json")
         return self.parsed(core_programs.affinity, text, expect_ranks=len(self.laid_out[layout]) * self.nodes_used)
 
     def refuse(self, found):
-        """:param found: (layout, what is misplaced)."""
+        """Return True if ``found`` is empty.
+
+        :param found: (layout, ``Misplaced``) for each problem.
+        :raises SanityError: there are problems; their nodes are suspects.
+        """
         found = list(found)
         if found:
             self.suspects = sorted({each.node for _, each in found})
@@ -195,13 +195,20 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
 
 @rfm.simple_test
 class Affinity(LaidOut):
-    descr = "Ranks and threads run where layouts ask for them, of MPI and of MPI with OpenMP, compact and scattered"
+    descr = (
+        "Compares the CPUs of ranks and threads with compact and scattered layouts; finds wrong or missing binding by "
+        "Slurm"
+    )
     family = "compute/affinity"
     measured_s = 6
     needs_partition = ["binding"]
     tags = {"smoke"}
     informational = ["unbound_share_mpi", "unbound_share_hybrid"]
-    hint = "look at TaskPlugin (task/affinity) in slurm.conf, cpusets of the node, and what moves processes there"
+    hint = "check TaskPlugin (task/affinity) in slurm.conf, the node's cpusets, and tools that move processes"
+    failure_means = (
+        "A rank or thread may run on other cores than its layout asks for, so that jobs share cores and lose speed. If "
+        "one node is named, repair its CPU sets; if all nodes are, repair Slurm's task affinity."
+    )
     compared = COMPARED
 
     @rfmb.sanity_function
@@ -220,7 +227,7 @@ class Affinity(LaidOut):
         return self.require_all_nodes(with_places)
 
     metrics = {
-        # Speed of the same kernel with nothing bound, of that with all bound, on the median node.
+        # Speed of the kernel unbound divided by its speed bound, on the median node.
         "unbound_share_mpi": ("", lambda self: self.shares["mpi_compact"]),
         "unbound_share_hybrid": ("", lambda self: self.shares["hybrid_compact"]),
     }
@@ -228,12 +235,16 @@ class Affinity(LaidOut):
 
 @rfm.simple_test
 class NumaAffinity(LaidOut):
-    descr = "Memory of ranks and threads is in the NUMA domain that they run in"
+    descr = "Compares the NUMA domains of ranks and threads with those of their memory; finds memory in far domains"
     family = "compute/affinity-memory"
     estimated_s = 5
     needs_partition = ["binding", "numa_domains"]
     informational = ["near_share"]
-    hint = "look at the node's NUMA policy (`numactl --show`), zone_reclaim_mode, NUMA balancing, and its free memory"
+    hint = "check the node's NUMA policy (`numactl --show`), zone_reclaim_mode, NUMA balancing, and its free memory"
+    failure_means = (
+        "Memory of a rank or thread lies in another NUMA domain than the one it runs in, so that each access is slow. "
+        "Repair the memory policy of the named node, or its binding if Affinity fails there too."
+    )
     layouts = COMPARED
 
     @rfmb.sanity_function
@@ -241,19 +252,19 @@ class NumaAffinity(LaidOut):
         found = {layout: self.measured(layout) for layout in self.layouts}
         threads = [thread for ranks in found.values() for rank in ranks for thread in rank.threads]
         if not all(thread.pages for thread in threads):
-            raise SanityError("the kernel does not tell in which NUMA domain memory is (move_pages)")
+            raise SanityError("the kernel does not report the NUMA domain of memory (move_pages)")
         near = sum(count for each in threads for domain, count in each.pages.items() if domain in each.domains)
         self.near = near / sum(sum(each.pages.values()) for each in threads)
         return self.refuse((layout, far) for layout, ranks in found.items() for far in far_memory(ranks))
 
     metrics = {
-        # Pages in the NUMA domain of their thread, over all threads.
+        # Share of the pages of all threads that are in the thread's NUMA domain.
         "near_share": ("", lambda self: self.near),
     }
 
 
 def by_node(ranks):
-    """Node -> MB/s of all its threads."""
+    """Return the sum of all threads of each node: node -> MB/s."""
     speeds = defaultdict(float)
     for rank in ranks:
         speeds[rank.node] += sum(thread.triad_mbps for thread in rank.threads)

@@ -1,8 +1,9 @@
-"""Wrong bits: every core of every node does the same work, and all have to end with the same bits.
+"""Wrong bits: every core of every node does the same work, and all must get the same bits.
 
-Dense linear algebra, a chaotic map over integers that forgets nothing, copies and pattern walks through memory (own
-program, ``kappa-measure bits``), bound to each core in turn and compared with all others and with the bits on record
-for the instruction set (``localise/golden_bits.json``). Which data the works begin with changes from night to night.
+The works are dense linear algebra, a chaotic map over integers that keeps every error, and copies and pattern walks
+through memory (own program, ``kappa-measure bits``). Each core runs them. The bits are compared with those of all other
+cores, and with the recorded bits for the instruction set (``localise/golden_bits.json``). The initial data change from
+night to night.
 """
 
 import reframe as rfm
@@ -23,6 +24,10 @@ class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
     hint = WRONG_BITS
+    failure_means = (
+        "A core ended with bits that differ from those of the other cores or from those on record: it computes or "
+        "remembers wrongly. Keep users' jobs off the named node until its memory and processor are tested."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     seconds = SiteVariable(1.0, "number", "s", "time of each work, on all cores at once")
@@ -39,14 +44,14 @@ class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
 
 @rfm.simple_test
 class BitSweep(BitSweepCheck):
-    descr = "Every core computes and remembers the same bits"
+    descr = "Runs the same work on every core and compares the bits; finds cores and memory with wrong results"
     measured_s = 5
     tags = {"smoke"}
 
 
 @rfm.simple_test
 class BitSweepDose(BitSweepCheck):
-    descr = "The same for longer, with one of the works each night"
+    descr = "Runs one work of BitSweep each night for a longer time; finds rare wrong results of cores and memory"
     estimated_s = 65
     seconds = 60.0
     works = [WORKS[tonight() % len(WORKS)]]

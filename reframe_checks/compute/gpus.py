@@ -1,4 +1,4 @@
-"""GPUs of a node: bandwidth of their memory, and of copies from and to it."""
+"""GPUs of a node: bandwidth of their memory, and of copies to and from it."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -14,12 +14,13 @@ from reframe_checks.parsers import gpu, memory_bandwidth
 
 @rfm.simple_test
 class BabelStream(ManyNodes, OnGpus, Scaled, KappaCheck):
-    """BabelStream: memory bandwidth of every GPU of a node (Deakin et al., IJCSE 17(3), 2018).
+    """Measure the memory bandwidth of every GPU of a node with BabelStream (Deakin et al., IJCSE 17(3), 2018).
 
-    The GPUs are measured one after the other. The arrays must exceed the caches: four times the last-level cache.
+    The GPUs are measured one after the other. The arrays must have at least four times the size of the last-level
+    cache.
     """
 
-    descr = "BabelStream triad: memory bandwidth of each GPU"
+    descr = "Measures the memory bandwidth of each GPU with BabelStream; finds GPUs with ECC errors or lowered clocks"
     family = "compute/gpu-memory"
     estimated_s = 60
     needs_partition = ["nvidia"]
@@ -27,11 +28,15 @@ class BabelStream(ManyNodes, OnGpus, Scaled, KappaCheck):
     scale = rfmb.parameter(["one_node"], loggable=True)
     tags = {"smoke"}
     informational = ["spread"]
-    hint = "look for ECC errors, retired pages and lowered clocks of the slowest GPU: nvidia-smi -q"
+    hint = "check ECC errors, retired pages and lowered clocks of the slowest GPU: nvidia-smi -q"
+    failure_means = (
+        "The memory bandwidth of the slowest GPU is below the bound, or a GPU computed wrong results. Take a GPU with "
+        "wrong results out of service; for a slow one, look at its errors, clocks and temperature."
+    )
     executable = "cuda-stream"
     rank_for_each_gpu = False
 
-    #: Numbers of 8 bytes in each of the three arrays; the program wants a multiple of 1024.
+    #: Numbers of 8 bytes in each of the three arrays; the program requires a multiple of 1024.
     elements = SiteVariable(1 << 26, "whole number", "", "elements of 8 bytes in each array, a multiple of 1024")
 
     def command_lines(self):
@@ -62,9 +67,9 @@ TOPOLOGY_FILE = "gpu_topology.txt"
 
 
 class NvBandwidth(ManyNodes, OnGpus, Scaled, KappaCheck):
-    """nvbandwidth: copies between host and GPUs, and between the GPUs of a node, by their copy engines.
+    """Measure copies between host and GPUs, and between the GPUs of a node, by copy engines, with nvbandwidth.
 
-    The slowest link is gated: one that trained at half its width does not hide behind the others.
+    The bound applies to the slowest link, so a link with half its width is found.
     """
 
     family = "compute/gpu-copy"
@@ -98,10 +103,14 @@ class NvBandwidth(ManyNodes, OnGpus, Scaled, KappaCheck):
 
 @rfm.simple_test
 class NvBandwidthHost(NvBandwidth):
-    descr = "nvbandwidth: copies between host and each GPU"
+    descr = "Measures copies between the host and each GPU with nvbandwidth; finds PCIe links with low speed or width"
     estimated_s = 60
     needs_partition = ["nvidia"]
-    hint = "look at generation and width of the slow GPU's PCIe link (nvidia-smi -q, lspci -vv) and at NUMA binding"
+    hint = "check generation and width of the slow GPU's PCIe link (nvidia-smi -q, lspci -vv), and NUMA binding"
+    failure_means = (
+        "Copies between the host and a GPU are too slow: often the GPU's PCIe link has fewer lanes or a lower "
+        "generation than it should. If the link stays so after a reboot, reseat the GPU."
+    )
     copies = ("host_to_device_memcpy_ce", "device_to_host_memcpy_ce")
 
     metrics = {
@@ -112,10 +121,16 @@ class NvBandwidthHost(NvBandwidth):
 
 @rfm.simple_test
 class NvBandwidthPeers(NvBandwidth):
-    descr = "nvbandwidth: copies between the GPUs of a node"
+    descr = (
+        "Measures copies between the GPUs of a node with nvbandwidth; finds NVLinks that are down and no peer access"
+    )
     estimated_s = 90
     needs_partition = ["nvidia", SEVERAL_GPUS]
-    hint = "is an NVLink down (nvidia-smi nvlink --status), or peer access off (nvidia-smi topo -p2p r)?"
+    hint = "check whether an NVLink is down (nvidia-smi nvlink --status) or peer access off (nvidia-smi topo -p2p r)"
+    failure_means = (
+        "Copies between two GPUs of a node are too slow: an NVLink is down, or copies take a detour through the host. "
+        "The heat map shows which pair it is."
+    )
     copies = ("device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce")
 
     metrics = {
@@ -126,17 +141,24 @@ class NvBandwidthPeers(NvBandwidth):
 
 @rfm.simple_test
 class NvBandwidthTogether(NvBandwidth):
-    descr = "nvbandwidth: copies between host and all GPUs at once, against each GPU alone"
+    descr = (
+        "Compares copies between host and all GPUs together with each GPU alone; finds GPUs that share a PCIe switch "
+        "or memory"
+    )
     estimated_s = 120
     needs_partition = ["nvidia", SEVERAL_GPUS]
     tags = set()
     modes = ("acceptance",)
     relative = ["together_over_alone", "uniformity"]
     hint = (
-        "GPUs that lose more than others share a PCIe switch or its uplink (`nvidia-smi topo -mp`), or the memory of "
-        "one socket serves them all"
+        "GPUs that lose more than others share a PCIe switch or its uplink (`nvidia-smi topo -mp`), or all use the "
+        "memory of one socket"
     )
-    #: All at once -> each alone, in the same direction.
+    failure_means = (
+        "A GPU keeps too little of its bandwidth when all GPUs copy at once. If the GPU is slow in NvBandwidthHost "
+        "too, it has a fault of its own; otherwise what the GPUs share is too narrow."
+    )
+    #: Test of all GPUs together -> test of each alone, in the same direction.
     pairs = {
         "host_to_all_memcpy_ce": "host_to_device_memcpy_ce",
         "all_to_host_memcpy_ce": "device_to_host_memcpy_ce",
@@ -158,21 +180,21 @@ class NvBandwidthTogether(NvBandwidth):
         return True
 
     def kept_of(self, together):
-        """GPU -> the share of its own bandwidth that it keeps while all others copy, too."""
+        """Return the share of its bandwidth that each GPU keeps while all others copy: GPU -> share."""
         alone = self.measured[self.pairs[together]].values()
         return {gpu: value / alone[row, gpu] for (row, gpu), value in self.measured[together].values().items()}
 
     def name_groups(self, groups):
-        """Into the hint: the GPUs behind the switch that lets them keep least."""
+        """Add to the hint the group of GPUs behind one PCIe switch that keeps least."""
         shares = {group: min(kept[gpu] for kept in self.kept.values() for gpu in group) for group in groups}
         group = min(shares, key=shares.__getitem__)
         behind = "behind one PCIe switch" if len(group) > 1 else "alone on its PCIe link"
         self.hint = f"GPU {', '.join(map(str, group))}, {behind}, keeps {shares[group]:.0%}; {self.hint}"
 
     metrics = {
-        # Of the GPU and the direction that keep least.
+        # The least share over GPUs and directions.
         "together_over_alone": ("", lambda self: min(share for kept in self.kept.values() for share in kept.values())),
-        # The GPU that keeps least against the median GPU, in the direction where they differ most.
+        # The least share divided by the median GPU's share, in the direction where they differ most.
         "uniformity": ("", lambda self: min(map(slowest_share, self.kept.values()))),
         "host_to_all": ("GB/s", lambda self: self.measured["host_to_all_memcpy_ce"].sum_gb_s),
         "all_to_host": ("GB/s", lambda self: self.measured["all_to_host_memcpy_ce"].sum_gb_s),

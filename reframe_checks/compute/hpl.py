@@ -1,4 +1,4 @@
-"""HPL and HPC Challenge: input files, what every HPL check shares, and the check of a scale."""
+"""HPL and HPC Challenge: input files, the common parts of all HPL checks, and the checks of one system."""
 
 import math
 import pathlib
@@ -19,33 +19,33 @@ from reframe_checks.parsers import hpl
 
 
 def process_grid(ranks: int) -> tuple[int, int]:
-    """P x Q as square as possible with P <= Q, as HPL's FAQ advises."""
+    """Return P x Q, as square as possible with P <= Q, as HPL's FAQ advises."""
     rows = max(divisor for divisor in range(1, math.isqrt(ranks) + 1) if ranks % divisor == 0)
     return rows, ranks // rows
 
 
 def problem_size(memory_bytes: float, fraction: float, block: int) -> int:
-    """Largest order N, a multiple of ``block``, whose matrix of 8-byte numbers fills ``fraction`` of the memory."""
+    """Return the largest order N, a multiple of ``block``, whose 8-byte matrix fills ``fraction`` of the memory."""
     return max(int(math.sqrt(fraction * memory_bytes / 8)) // block, 1) * block
 
 
 def order_within(seconds: float, flops: float, block: int) -> int:
-    """Largest order N, a multiple of ``block``, solved in ``seconds`` at ``flops`` a second: 2/3 N^3 of them."""
+    """Return the largest order N, a multiple of ``block``, solved in ``seconds`` at ``flops`` per second (2/3 N^3)."""
     return max(int((1.5 * seconds * flops) ** (1 / 3)) // block, 1) * block
 
 
 def solving_s(order: int, flops: float) -> float:
-    """Seconds to solve a system of this order at ``flops`` a second."""
+    """Return the seconds to solve a system of this order at ``flops`` per second."""
     return order**3 / (1.5 * flops)
 
 
 def doublings(nodes: int) -> list[int]:
-    """1, 2, 4, … and ``nodes`` itself: the numbers of nodes of a scaling series."""
+    """Return 1, 2, 4, … and ``nodes`` itself: the numbers of nodes of a scaling series."""
     return [*(1 << power for power in range(nodes.bit_length()) if 1 << power < nodes), nodes]
 
 
 def hpl_dat(orders: Sequence[int], block: int, grid: tuple[int, int]) -> str:
-    """``HPL.dat``: systems of these orders one after the other, one block size, one grid, output to standard output."""
+    """Return ``HPL.dat``: systems of these orders one after the other, one block size, one grid, output to stdout."""
     rows, columns = grid
     values = " ".join(map(str, orders))
     return f"""HPLinpack benchmark input file
@@ -83,7 +83,7 @@ HPL.out      output file name (if any)
 
 
 def hpccinf_txt(orders: Sequence[int], block: int, grid: tuple[int, int]) -> str:
-    """``hpccinf.txt``: HPL's input and no additional PTRANS runs."""
+    """Return ``hpccinf.txt``: HPL's input without additional PTRANS runs."""
     return (
         hpl_dat(orders, block, grid)
         + """##### This line (no. 32) is ignored (it serves as a separator). ######
@@ -97,7 +97,7 @@ def hpccinf_txt(orders: Sequence[int], block: int, grid: tuple[int, int]) -> str
 
 @dataclass(frozen=True)
 class Program:
-    """The environment names it (``extras: {hpl: xhpl | hpcc}``): plain HPL, or the HPL inside HPC Challenge."""
+    """Plain HPL, or the HPL inside HPC Challenge; the environment names it (``extras: {hpl: xhpl | hpcc}``)."""
 
     executable: str
     input_file: str
@@ -112,18 +112,18 @@ PROGRAMS = {
 }
 
 
-# Of a core and of a GPU, where the site states no peak, to choose an order: Gflop/s of an older one.
+# Gflop/s of an older core and GPU, to choose an order if the site states no peak.
 OLD_CORE_GFLOPS, OLD_GPU_GFLOPS = 16.0, 5000.0
-# Of the peak, to choose an order and to say how long a case takes: not what a machine should reach.
+# Share of the peak, to choose an order and to estimate the time of a case; not a target for a machine.
 ASSUMED_FRACTION = 0.6
 
 
 class SolvesHpl(KappaCheck):
-    """Matrices of N x N numbers, solved in blocks of ``block``.
+    """Solve matrices of N x N numbers in blocks of ``block``.
 
-    Peak is what the site states for a core (``extras: {peak_gflops_per_core: …}`` of the partition), or a GPU.
-    Where they are solved says the subclass: ``input_file``, ``output_file`` (``None`` for standard output),
-    ``input_text(orders, ranks)``, ``program_on(nodes)``, ``node_memory_bytes`` and ``node_peak_gflops``.
+    The site states the peak of a core (``extras: {peak_gflops_per_core: …}`` of the partition), or of a GPU. Subclasses
+    define ``input_file``, ``output_file`` (``None`` for standard output), ``input_text(orders, ranks)``,
+    ``program_on(nodes)``, ``node_memory_bytes`` and ``node_peak_gflops``.
     """
 
     time_limit = "2h"
@@ -133,25 +133,25 @@ class SolvesHpl(KappaCheck):
         pathlib.Path(self.stagedir, name).write_text(text, encoding="utf-8")
 
     def solved(self, text, orders, ranks):
-        """The results in ``text``: one for each of ``orders``, each with a small residual.
+        """Return the results in ``text``: one for each of ``orders``, each with a small residual.
 
-        :raises SanityError: a residual is too large, or HPL solved something else.
+        :raises SanityError: a residual is too large, or HPL solved other systems.
         """
         results = self.parsed(hpl.parse, text)
         for result in results:
             if not result.passed:
-                raise SanityError(f"HPL residual {result.residual} FAILED: a node computes wrong results")
+                raise SanityError(f"HPL residual {result.residual} FAILED: a node computes wrong results; run BitSweep")
         found = [(result.n, result.p * result.q) for result in results]
         if found != [(order, ranks) for order in orders]:
-            raise SanityError(f"HPL solved (N, ranks) = {found}, asked for N = {list(orders)} on {ranks} ranks")
+            raise SanityError(f"HPL solved (N, ranks) = {found}, expected N = {list(orders)} on {ranks} ranks")
         return results
 
-    #: Keys of the partition's ``extras`` from which its peak follows.
+    #: Keys of the partition's ``extras`` that give its peak.
     peak_keys = ("peak_gflops_per_core",)
 
     @property
     def unstated_peak(self):
-        """The keys of the peak that the site does not give: no peak is better than a wrong one."""
+        """The keys of the peak that the site does not state; then the check uses no peak at all."""
         return [key for key in self.peak_keys if self.current_partition.extras.get(key) is None]
 
     @rfmb.run_after("sanity")
@@ -162,26 +162,29 @@ class SolvesHpl(KappaCheck):
             self.unmeasured = {"fraction_of_peak": f"partition {self.current_partition.name} has no {missing}"}
 
     def stated_extra(self, key):
-        """Return what the site's settings have to give under ``key`` in the partition's ``extras``."""
+        """Return the value that the site must state under ``key`` in the partition's ``extras``.
+
+        :raises ReframeError: the site does not state it.
+        """
         return self.stated(f"extras/{key}", self.current_partition.extras.get(key))
 
 
 class SolvesOne(rfm.RegressionTestPlugin):
-    """For checks that derive from ``SolvesHpl``: one matrix, of at most ``memory_fraction`` of the memory, and no
-    larger than ``solve_s`` allows.
+    """A plug-in for checks that derive from ``SolvesHpl``: solve one matrix.
 
-    HPL is near its best speed long before the matrix fills the memory: hours of all nodes tell no more of their health.
-    Modes that ask for the whole memory (``acceptance``, ``full``) set ``solve_s`` to 0.
+    The matrix takes at most ``memory_fraction`` of the memory, and a time of about ``solve_s``. HPL is near its best
+    speed long before the matrix fills the memory, so a run of hours shows no more faults. Modes that ask for the whole
+    memory (``acceptance``, ``full``) set ``solve_s`` to 0.
     """
 
     #: Share of the nodes' memory that the matrix fills, unless ``order`` gives N.
     memory_fraction = SiteVariable(0.8, "number", "", "largest share of the memory that the matrix fills")
     order = SiteVariable(0, "whole number", "", "order of the matrix, instead of that share")
-    #: Seconds for one system at ``ASSUMED_FRACTION`` of the peak; 0: as long as it takes.
+    #: Time for one system at ``ASSUMED_FRACTION`` of the peak, s; 0: no limit.
     solve_s = SiteVariable(
         120, "whole number", "s", "time to solve a system at 60 % of the peak, which limits the matrix; 0: no limit",
     )
-    #: What the program takes besides, for the matrix and its start.
+    #: Further time of the program, for the matrix and its start, s.
     besides_s = 30
 
     @rfmb.run_before("run")
@@ -200,7 +203,7 @@ class SolvesOne(rfm.RegressionTestPlugin):
         return True
 
     def read_besides(self, text):
-        """Read what the program measures besides."""
+        """Read further figures of the program."""
 
     def chosen_order(self):
         if self.order:
@@ -221,7 +224,7 @@ class SolvesOne(rfm.RegressionTestPlugin):
 
 
 class HplCheck(SolvesHpl):
-    """One rank on each core."""
+    """HPL with one rank on each core."""
 
     needs_partition = ["compute"]
     needs_environ = ["hpl"]
@@ -239,7 +242,7 @@ class HplCheck(SolvesHpl):
         self.executable = self.program.executable
 
     def program_name(self):
-        """The one of ``PROGRAMS`` that runs: what the environment says."""
+        """Return the key in ``PROGRAMS`` of the program that runs: by default from the environment."""
         return self.current_environ.extras.get("hpl")
 
     @property
@@ -254,7 +257,7 @@ class HplCheck(SolvesHpl):
         return self.program.render(orders, self.block, process_grid(ranks))
 
     def program_on(self, nodes):
-        """Return the program that the launcher starts on so many nodes: here the same on any number."""
+        """Return the program that the launcher starts on this number of nodes; here the same for all."""
         return self.executable
 
     @property
@@ -274,15 +277,15 @@ class HplCheck(SolvesHpl):
         return self.stated_extra("memory_gib_per_node") * 2**30
 
 
-# Fraction of peak is sustained speed over peak of the cores used. Where the program is HPC Challenge's, what it
-# measures besides are metrics, too: a ring of messages in random order, PTRANS, FFT, RandomAccess, STREAM. Where an
-# environment has both programs, ``Hpl`` runs plain HPL, and ``Hpcc`` the other for what only that measures.
+# Fraction of peak is the sustained speed divided by the peak of the used cores. If the program is HPC Challenge, its
+# other figures are metrics, too: random ring, PTRANS, FFT, RandomAccess, STREAM. If an environment has both programs,
+# ``Hpl`` runs plain HPL, and ``Hpcc`` runs HPC Challenge for its other figures.
 _OF_RINGS = ("random_ring_latency", "random_ring_bandwidth")
 _OF_HPCC = ("ptrans", "fft", "random_access", "star_stream_triad")
 
 
 class SolvesOnce(ManyNodes, Scaled, SolvesOne, HplCheck):
-    """One system of equations, and what HPC Challenge measures besides."""
+    """Solve one system of equations, and read the other figures of HPC Challenge."""
 
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
 
@@ -293,30 +296,36 @@ class SolvesOnce(ManyNodes, Scaled, SolvesOne, HplCheck):
     # Before metrics are declared.
     @rfmb.run_after("sanity")
     def leave_out_what_did_not_run(self):
-        """HPC Challenge measures more than HPL, and its ring only with several ranks."""
+        """Leave out metrics without a figure: only HPC Challenge has them, and its ring needs several ranks."""
         left_out = [] if self.executable == "hpcc" and self.num_tasks > 1 else _OF_RINGS
         for name in left_out if self.executable == "hpcc" else [*_OF_RINGS, *_OF_HPCC]:
             del self.perf_variables[name]
 
     metrics = {
         "random_ring_latency": ("us", lambda self: self.others.ring_latency_us),
-        # Of each rank, while each sends to a random other one.
+        # Per rank, while each sends to another random rank.
         "random_ring_bandwidth": ("GB/s", lambda self: self.others.ring_bandwidth_gb_s),
-        # Transposing a matrix that all ranks share.
+        # Transposition of a matrix that is distributed over all ranks.
         "ptrans": ("GB/s", lambda self: self.others.ptrans_gb_s),
         "fft": ("Gflop/s", lambda self: self.others.fft_gflop_s),
         "random_access": ("GUP/s", lambda self: self.others.random_access_gup_s),
-        # Of each rank, while all work.
+        # Per rank, while all ranks work.
         "star_stream_triad": ("GB/s", lambda self: self.others.star_stream_triad_gb_s),
     }
 
 
 @rfm.simple_test
 class Hpl(SolvesOnce):
-    descr = "HPL: Gflop/s and fraction of peak"
+    """HPL solves one dense system of equations, with a rank on each core, on one node and on all."""
+
+    descr = "Measures Gflop/s and fraction of peak of HPL; finds throttled or slow nodes, a slow BLAS and wrong results"
     family = "compute/hpl"
     measured_s = 47
-    hint = "compare nodes one by one; look at CPU frequency and governor, thermal throttling, BLAS and binding"
+    hint = "compare single nodes; check CPU frequency and governor, thermal throttling, BLAS and binding"
+    failure_means = (
+        "HPL is slower than the bound allows, or its residual failed. A failed residual means that a node computes "
+        "wrong results: run BitSweep on these nodes. If only the whole partition is slow, look at the network."
+    )
 
     metrics = {
         "gflops": ("Gflop/s", lambda self: self.result.gflops),
@@ -326,15 +335,24 @@ class Hpl(SolvesOnce):
 
 @rfm.simple_test
 class Hpcc(SolvesOnce):
-    descr = "HPC Challenge besides HPL: random ring, PTRANS, FFT, RandomAccess, STREAM"
+    """HPC Challenge on a smaller matrix, with a rank on each core, on one node and on all."""
+
+    descr = (
+        "Measures random ring, PTRANS, FFT, RandomAccess and STREAM of HPC Challenge; finds slow memory and low "
+        "network bandwidth"
+    )
     family = "compute/hpcc"
     needs_environ = ["hpcc"]
     estimated_s = 150
-    # Sizes of all its parts follow from the matrix, and Hpl solves the large one.
+    # The matrix sets the sizes of all parts; Hpl solves the large matrix.
     memory_fraction = 0.2
     solve_s = 30
     besides_s = 120
-    hint = "compare with OsuAlltoall (ring, PTRANS, FFT) and with Stream (the others) on the same nodes"
+    hint = "compare with OsuAlltoall (ring, PTRANS, FFT) and with Stream (RandomAccess, STREAM) on the same nodes"
+    failure_means = (
+        "A part of HPC Challenge is slower than the bound allows, or HPL's residual failed. The ring, PTRANS and FFT "
+        "follow the network, STREAM and RandomAccess the memory; for a failed residual, run BitSweep."
+    )
 
     def program_name(self):
         return "hpcc"

@@ -1,11 +1,13 @@
-"""HPL on GPUs: NVIDIA's HPC-Benchmarks container, through ReFrame's container support, one rank for each GPU.
+"""HPL on GPUs: NVIDIA's HPC-Benchmarks container, with ReFrame's container support, one rank for each GPU.
 
-The partition names its container runtime (ReFrame's ``container_platforms``), the environment the image:
-``extras: {hpl_nvidia: {image: PATH, options: [OPTION of the runtime, …], arguments: [ARGUMENT of hpl.sh, …]}}``, for
-instance ``--gpu-affinity 0:1:2:3``, ``--cpu-affinity``, ``--mem-affinity``, ``--ucx-affinity`` (NVIDIA's manual of the
-benchmark). N comes from the GPUs' memory. Fraction of peak is as the validation of the IBiSCo cluster defines it:
-SPF(P, N) = SP(P, N) / PP(P), PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P, the peak of all GPUs and all
-cores of P nodes; here from the partition's ``peak_gflops_per_gpu`` and ``peak_gflops_per_core``.
+The partition names its container runtime (ReFrame's ``container_platforms``). The environment names the image:
+``extras: {hpl_nvidia: {image: PATH, options: [OPTION of the runtime, …], arguments: [ARGUMENT of hpl.sh, …]}}``.
+Arguments are for instance ``--gpu-affinity 0:1:2:3``, ``--cpu-affinity``, ``--mem-affinity``, ``--ucx-affinity``
+(NVIDIA's manual of the benchmark). N follows from the GPUs' memory.
+
+The fraction of peak has the definition of the validation of the IBiSCo cluster: SPF(P, N) = SP(P, N) / PP(P),
+PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P. This is the peak of all GPUs and all cores of P nodes; here
+it follows from the partition's ``peak_gflops_per_gpu`` and ``peak_gflops_per_core``.
 """
 
 import copy
@@ -58,12 +60,12 @@ class HplOnGpus(OnGpus, SolvesHpl):
         self.programs = [runtime.lower()]
 
     def command_on(self, nodes):
-        """Return the command that the container runs on so many nodes."""
+        """Return the command that the container runs on this number of nodes."""
         alone = ["--no-multinode"] if nodes == 1 else []
         return " ".join([self.executable, f"--dat {WORK_FOLDER}/{self.input_file}", *alone, *self.hpl_arguments])
 
     def program_on(self, nodes):
-        # Of a copy: a container platform keeps the mount that each launch adds.
+        # With a copy: each launch adds a mount to the container platform.
         platform = copy.deepcopy(self.container_platform)
         platform.command = self.command_on(nodes)
         return platform.launch_command(self.stagedir)
@@ -89,12 +91,20 @@ class HplOnGpus(OnGpus, SolvesHpl):
 
 @rfm.simple_test
 class HplNvidia(Scaled, SolvesOne, HplOnGpus):
-    descr = "HPL on GPUs: Gflop/s and fraction of peak"
+    descr = (
+        "Measures Gflop/s and fraction of peak of HPL on GPUs; finds throttled GPUs, slow NVLink or GPUDirect RDMA, "
+        "and wrong results"
+    )
     family = "compute/hpl-gpu"
     estimated_s = 180
     besides_s = 60
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
-    hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
+    hint = "compare single nodes; check GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
+    failure_means = (
+        "HPL on the GPUs is slower than the bound allows, or its residual failed. A failed residual means that a GPU "
+        "or node computes wrong results: run the one-node case on each node to find it. If only several nodes together "
+        "are slow, look at the network."
+    )
 
     metrics = {
         "gflops": ("Gflop/s", lambda self: self.result.gflops),

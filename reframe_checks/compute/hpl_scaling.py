@@ -5,13 +5,13 @@ For problems of order N on P nodes:
 - T(P, N), the execution time;
 - S(P, N) = T(1, N) / T(P, N), the speed-up;
 - SP(P, N), the sustained performance in Gflop/s;
-- SPF(P, N) = SP(P, N) / PP(P), the fraction of peak, PP(P) being the peak of P nodes. There it counts the nodes' GPUs,
-  too: PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P, and so it does here on GPUs (``hpl_nvidia``); where
-  HPL runs on the cores alone, PP(P) is the site's ``peak_gflops_per_core`` x cores of a node x P.
+- SPF(P, N) = SP(P, N) / PP(P), the fraction of peak. PP(P) is the peak of P nodes, with their GPUs: PP(P) =
+  (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P. The checks on GPUs (``hpl_nvidia``) use this definition. If HPL
+  runs on cores only, PP(P) is the site's ``peak_gflops_per_core`` x cores of a node x P.
 
 (Validation of the IBiSCo cluster, "Communication and computation: macro-benchmark II"; it runs HPL on GPUs.)
 
-One job runs the same orders on one node, on two, on four and so on up to all that it has: all points of a curve come
+One job runs the same orders on one node, on two, on four and so on up to all of its nodes: all points of a curve come
 from the same nodes, and S needs no result of another job. T and S are kept as curves over P for each N, SP and SPF as
 curves over N for each P; those of the largest N on all nodes are the metrics.
 """
@@ -28,7 +28,7 @@ NODES, ORDER = ("Nodes", ""), ("Order N", "")
 
 
 class OverNodes(Scaled):
-    """The same orders on more and more nodes, for any check that derives from ``SolvesHpl``."""
+    """Solve the same orders on more and more nodes; for checks that derive from ``SolvesHpl``."""
 
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     #: Shares of one node's memory that the matrices fill, unless ``orders`` gives each N.
@@ -38,7 +38,7 @@ class OverNodes(Scaled):
     orders = SiteVariable([], "whole numbers", "", "orders of the matrices, instead of these shares")
 
     def command_lines(self):
-        """Fewer nodes first; a line for each number of nodes; not `&&`, after which bash traps no error."""
+        """Return a line for each number of nodes, fewer nodes first; without `&&`, after which bash traps no error."""
         self.sizes = sorted(self.orders or self.sizes_in_memory())
         *fewer, most = doublings(self.num_nodes_used)
         for nodes in (*fewer, most):
@@ -76,7 +76,7 @@ class OverNodes(Scaled):
         return True
 
     def record_curves(self):
-        """T and S over P for each N; SP and SPF over N for each P."""
+        """Record T and S over P for each N; SP and SPF over N for each P."""
         all_nodes = doublings(self.most)
         for n in self.sizes:
             at_end = {self.most: "time"} if n == self.sizes[-1] else {}
@@ -108,21 +108,31 @@ class OverNodes(Scaled):
 
 @rfm.simple_test
 class HplScaling(OverNodes, HplCheck):
-    descr = "HPL over nodes: execution time, speed-up, sustained performance, fraction of peak"
+    descr = "Measures time, speed-up and fraction of peak of HPL over nodes; finds a slow network or MPI transport"
     family = "compute/hpl-scaling"
     measured_s = 16
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"
-    hint = "compare with Hpl on each node: equal there and slow together means the network or the MPI transport"
+    hint = "compare with Hpl on each node: if single nodes are fast, check the network and the MPI transport"
+    failure_means = (
+        "HPL on all nodes of the job is too slow, gains too little from more nodes, or has a failed residual. If Hpl "
+        "is as fast as usual on each node, the network is at fault."
+    )
 
 
 @rfm.simple_test
 class HplNvidiaScaling(OverNodes, HplOnGpus):
-    descr = "HPL on GPUs over nodes: execution time, speed-up, sustained performance, fraction of peak"
+    descr = (
+        "Measures time, speed-up and fraction of peak of HPL on GPUs over nodes; finds a slow network or GPUDirect RDMA"
+    )
     family = "compute/hpl-gpu-scaling"
     estimated_s = 1800
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"
-    hint = "compare with HplNvidia on each node: equal there and slow together means the network or GPUDirect RDMA"
+    hint = "compare with HplNvidia on each node: if single nodes are fast, check the network and GPUDirect RDMA"
+    failure_means = (
+        "HPL on the GPUs of all nodes of the job is too slow, gains too little from more nodes, or has a failed "
+        "residual. If HplNvidia is as fast as usual on each node, the network is at fault."
+    )

@@ -1,4 +1,4 @@
-"""Speed of every node in one job, by ``kappa-measure node``: all cores, some cores, and NUMA domains."""
+"""Speed of every node in one job, with ``kappa-measure node``: all cores, some cores, and NUMA domains."""
 
 import statistics
 
@@ -18,7 +18,7 @@ TRIAD, GFLOPS = "triad", "multiply_add"
 
 
 class NodeSweepCheck(AllCores, OnEachNode, KappaCheck):
-    """``kappa-measure node`` on all cores of each node; leaves say the ``mode``, the ``result`` and their options."""
+    """Run ``kappa-measure node`` on all cores of each node; leaves define ``mode``, ``result`` and their options."""
 
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
@@ -26,8 +26,8 @@ class NodeSweepCheck(AllCores, OnEachNode, KappaCheck):
     result = ""
     mode = ""
 
-    #: Four times the last-level cache of a core or more.
-    mib_per_core = SiteVariable(192, "whole number", "MiB", "the triad's three arrays on each core")
+    #: At least four times the last-level cache of a core.
+    mib_per_core = SiteVariable(192, "whole number", "MiB", "size of the triad's three arrays on each core")
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -39,14 +39,16 @@ class NodeSweepCheck(AllCores, OnEachNode, KappaCheck):
 
 @rfm.simple_test
 class NodeSweep(NodeSweepCheck):
-    """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
+    """Measure memory bandwidth and floating-point speed of every node in one job: each core alone, and all cores.
 
-    Which node is slow comes from the comparison of equal nodes (``localise/finding.py``), so it needs no reference.
-    Own program (``kappa-measure node cores``); each figure is the best of five windows of time. The mean of the windows
-    over the best tells how steady a core is, as one that clocks up slowly is not.
+    The check compares equal nodes with each other to name slow nodes (``localise/finding.py``), so it needs no
+    reference. The own program (``kappa-measure node cores``) takes the best of five time windows. The mean of the
+    windows divided by the best shows how steady a core is: a core that raises its clock slowly is not steady.
     """
 
-    descr = "Memory bandwidth and floating-point speed of every node and core"
+    descr = (
+        "Measures memory bandwidth and floating-point speed of every node and core; finds slow nodes and unsteady cores"
+    )
     family = "compute/node-sweep"
     relative = [
         "triad_uniformity", "multiply_add_uniformity", "core_triad_uniformity", "core_multiply_add_uniformity",
@@ -54,13 +56,18 @@ class NodeSweep(NodeSweepCheck):
     ]  # fmt: skip
     measured_s = 8
     tags = {"smoke"}
-    hint = "look at CPU frequency, cooling, missing memory modules, BIOS settings and other processes of what is named"
+    hint = "on the named nodes, check CPU frequency, cooling, missing memory modules, BIOS settings and other processes"
+    failure_means = (
+        "A node or one of its cores is slow or unsteady beside the others, all nodes are below the bound, or a core "
+        "computed a wrong result. Take a node with a wrong result out of service; for a slow one, compare its clock, "
+        "memory modules and processes with those of a fast node."
+    )
     result, mode = "node_sweep.json", "cores"
 
     #: Duration of each kernel with all cores; a tenth of it on each core alone.
     seconds = SiteVariable(0.5, "number", "s", "time of each kernel with all cores")
     at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
-    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, for which a node is named")
+    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, at which a node is named")
 
     def options(self):
         return [f"--at-once={self.at_once}"]
@@ -88,7 +95,9 @@ class NodeSweep(NodeSweepCheck):
             raise SanityError(f"wrong result of {', '.join(wrong)}")
         few = [node for node, speeds in nodes.items() if len(speeds.cores) != self.cores_per_node]
         if few:
-            raise SanityError(f"not {self.cores_per_node} cores on {', '.join(few)}: see the binding of tasks")
+            raise SanityError(
+                f"expected results of {self.cores_per_node} cores on {', '.join(few)}; check the binding of tasks"
+            )
         return self.require_all_nodes(nodes)
 
     def judged(self):
@@ -107,13 +116,13 @@ class NodeSweep(NodeSweepCheck):
     metrics = {
         "slowest_node_triad": ("MB/s", lambda self: min(self.of_node[TRIAD].values())),
         "slowest_node_multiply_add": ("Gflop/s", lambda self: min(self.of_node[GFLOPS].values())),
-        # Slowest node against the median node.
+        # Slowest node divided by the median node.
         "triad_uniformity": ("", lambda self: slowest_share(self.of_node[TRIAD])),
         "multiply_add_uniformity": ("", lambda self: slowest_share(self.of_node[GFLOPS])),
-        # The node with the slowest core, against the median node's slowest core.
+        # The slowest core of all nodes divided by the median node's slowest core.
         "core_triad_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[TRIAD])),
         "core_multiply_add_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[GFLOPS])),
-        # The node whose core is the least steady, against the median node's least steady core.
+        # The least steady core of all nodes divided by the median node's least steady core.
         "steady_uniformity": ("", lambda self: slowest_share(self.steadiness)),
     }
 
@@ -124,27 +133,33 @@ GFLOPS_OF_CORE, MEMORY_OF_CORE = ("Multiply-adds of a core", "Gflop/s"), ("Memor
 
 @rfm.simple_test
 class NodeFills(NodeSweepCheck):
-    """Memory bandwidth, clock and memory of a core when half of its node's cores rest, or three quarters.
+    """Measure memory bandwidth, clock and memory of a core while half or three quarters of its node's cores are idle.
 
-    Own program (``kappa-measure node fills``) on each node: STREAM's triad and multiply-adds on all cores, on half, a
-    quarter and one of them. The cores are spread evenly over NUMA domains and caches; packed into the first
-    domains, as a binding that fills one after the other has them, they share these domains' memory alone. A gain is
-    the speed of a core over that with all cores: between 1, where a core is its own limit, and the share of cores
-    that rest, where memory is.
+    The own program (``kappa-measure node fills``) runs STREAM's triad and multiply-adds on all cores, half, a quarter
+    and one of them. ``spread`` distributes the cores evenly over NUMA domains and caches. ``packed`` fills the first
+    domains, so the cores share the memory of these domains only. The gain is the speed of a core divided by its speed
+    with all cores. It is 1 if the core is the limit; with half of the cores, it is 2 if memory is the limit.
     """
 
-    descr = "Memory bandwidth and speed of a core when others of its node rest"
+    descr = (
+        "Measures the speed of a core while others of its node are idle; finds saturated memory and low turbo clocks"
+    )
     family = "compute/node-fills"
     measured_s = 10
     modes = ("acceptance",)
     informational = ["quarter_triad_gain", "half_multiply_add_gain", "half_packed_share", "half_memory"]
-    hint = "compare with NodeSweep: a gain of 1 says that memory was no limit, or that the active cores share a domain"
+    hint = "compare with NodeSweep: a gain of 1 means that memory is no limit, or that the active cores share a domain"
+    failure_means = (
+        "A core gets too little memory bandwidth while half of its node's cores rest, or a core computed a wrong "
+        "result. If NodeSweep is slow on the same node too, look there first; take a node with a wrong result out of "
+        "service."
+    )
     result, mode = "node_fills.json", "fills"
 
-    #: Duration of each kernel, of which the best of five windows counts.
+    #: Duration of each kernel; the best of five time windows counts.
     seconds = SiteVariable(0.5, "number", "s", "time of each kernel on each number of cores")
     at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
-    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, for which a node is named")
+    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, at which a node is named")
 
     def options(self):
         return [f"--at-once={self.at_once}"]
@@ -160,7 +175,7 @@ class NodeFills(NodeSweepCheck):
         every, self.half = self.cores_per_node, max(self.cores_per_node // 2, 1)
         few = [node for node, fills in self.nodes.items() if len(fills.cores) != every]
         if few:
-            raise SanityError(f"not {every} cores on {', '.join(few)}: see the binding of tasks")
+            raise SanityError(f"expected results of {every} cores on {', '.join(few)}; check the binding of tasks")
         wrong = {node: fills.wrong for node, fills in self.nodes.items() if fills.wrong}
         if wrong:
             self.suspects = sorted(wrong)
@@ -173,13 +188,13 @@ class NodeFills(NodeSweepCheck):
         self.record_per_node("half_triad_gain", "", gains)
         self.record_findings(
             ranked(
-                suspects_of_nodes("triad of a core, half of them at rest", triads, least_slowdown=self.least_slowdown)
+                suspects_of_nodes("triad of a core, half of them idle", triads, least_slowdown=self.least_slowdown)
             )
         )
         return self.require_all_nodes(self.nodes)
 
     def record_fills(self):
-        """Curves over the active cores, of the median node."""
+        """Record curves over the active cores, for the median node."""
         first = next(iter(self.nodes.values()))
         for placed in ("spread", "packed"):
             counts = getattr(first, placed)
@@ -199,19 +214,19 @@ class NodeFills(NodeSweepCheck):
         return self.median("spread", active, speed) / self.median("spread", self.cores_per_node, speed)
 
     def half_packed_share(self):
-        """Bandwidth of half of the cores packed into the first domains, over that of as many spread."""
+        """Return the bandwidth of half of the cores, packed, divided by the bandwidth of as many cores, spread."""
         packed = "packed" if self.cores_per_node > 1 else "spread"
         return self.median(packed, self.half, triad_of) / self.median("spread", self.half, triad_of)
 
     metrics = {
-        # Of a core of the slowest node.
+        # Per core, on the slowest node.
         "half_triad": ("MB/s", lambda self: min(triad_of(fills.spread[self.half]) for fills in self.nodes.values())),
         "half_triad_gain": ("", lambda self: self.gain(self.half, triad_of)),
         "quarter_triad_gain": ("", lambda self: self.gain(self.cores_per_node // 4, triad_of)),
-        # Above 1 where cores clock higher when others rest.
+        # Above 1 if cores have a higher clock while others are idle.
         "half_multiply_add_gain": ("", lambda self: self.gain(self.half, gflops_of)),
         "half_packed_share": ("", half_packed_share),
-        # For each rank where half of the cores have one, of the node with the least.
+        # Memory per rank with a rank on half of the cores, on the node with the least.
         "half_memory": ("MiB", lambda self: self.memory(self.half)),
     }
 
@@ -229,24 +244,30 @@ DOMAIN_OF_CORES, DOMAIN_OF_MEMORY = ("NUMA domain of the cores", ""), ("NUMA dom
 
 @rfm.simple_test
 class NumaMatrix(NodeSweepCheck):
-    """Bandwidth and latency of the cores of each NUMA domain on the memory of each, on every node.
+    """Measure bandwidth and latency between the cores and the memory of each pair of NUMA domains, on every node.
 
-    Own program (``kappa-measure node numa``), which binds threads and memory itself (``set_mempolicy``): STREAM's triad
-    on all cores of a domain, and a chain of loads that no prefetcher guesses on one of them. Gated are what remote
-    memory has of local memory's bandwidth and how many times its latency; nodes are compared with each other for
-    each pair of domains, and a path is held against those of its node that should be alike (``localise/parts.py``):
-    so the node whose link between sockets runs slower is named, and which link.
+    The own program (``kappa-measure node numa``) binds threads and memory (``set_mempolicy``). It runs STREAM's triad
+    on all cores of a domain, and a chain of unpredictable loads on one of them. Bounds apply to the bandwidth and
+    latency of remote memory relative to local memory. For each pair of domains, the check compares nodes with each
+    other, and a path with the similar paths of its node (``localise/parts.py``). So it names the node and its slow link
+    between sockets.
     """
 
-    descr = "Memory bandwidth and latency between the NUMA domains of every node"
+    descr = (
+        "Measures memory bandwidth and latency between NUMA domains of every node; finds slow memory and socket links"
+    )
     family = "compute/numa-matrix"
     estimated_s = 60
     modes = ("acceptance",)
     needs_partition = ["cores", "numa_domains"]
     informational = ["local_latency", "remote_latency", "remote_triad"]
     hint = (
-        "slow from all domains: memory modules of that domain; slow to all memory: its cores; else the link between "
-        "sockets (its width and speed, BIOS settings)"
+        "if a domain's memory is slow from all domains, check its memory modules; if its cores are slow with all "
+        "memory, check the cores; else check the link between sockets (width, speed, BIOS settings)"
+    )
+    failure_means = (
+        "Cores reach the memory of some NUMA domain too slowly, or a result was wrong. If one node is named, look at "
+        "its memory and socket link; if all nodes are slow, look at a BIOS setting that they share."
     )
     result, mode = "node_numa.json", "numa"
 
@@ -254,7 +275,7 @@ class NumaMatrix(NodeSweepCheck):
         1024, "whole number", "MiB", "memory that a chain of loads passes through; more than the caches hold",
     )
     seconds = SiteVariable(0.5, "number", "s", "time of each measurement of each pair of domains")
-    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, for which a node is named")
+    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, at which a node is named")
 
     def options(self):
         return [f"--latency-mib={self.latency_mib}"]
@@ -268,10 +289,12 @@ class NumaMatrix(NodeSweepCheck):
             raise SanityError(f"wrong result on {', '.join(wrong)}")
         few = sorted(node for node, paths in self.nodes.items() if len(paths) == 1)
         if few:
-            raise SanityError(f"one NUMA domain only on {', '.join(few)}: see the binding, or remove numa_domains")
+            raise SanityError(
+                f"only one NUMA domain on {', '.join(few)}; check the binding, or remove the feature numa_domains"
+            )
         others = sorted(node for node, paths in self.nodes.items() if set(paths) != set(self.first))
         if others:
-            raise SanityError(f"other NUMA domains than on the first node on {', '.join(others)}")
+            raise SanityError(f"NUMA domains differ from the first node's on {', '.join(others)}")
         for name, title, unit in (("triad_mb_s", "Triad", "MB/s"), ("latency_ns", "Latency", "ns")):
             points = {pair: self.median(pair, name) for pair in self.first}
             self.record_heat_map(title.lower(), DOMAIN_OF_CORES, DOMAIN_OF_MEMORY, (title, unit), points)
@@ -295,16 +318,16 @@ class NumaMatrix(NodeSweepCheck):
         )
 
     metrics = {
-        # Of the slowest domain of all nodes.
+        # Slowest domain of all nodes.
         "local_triad": ("MB/s", lambda self: self.worst(min, "triad_mb_s", local=True)),
         "remote_triad": ("MB/s", lambda self: self.worst(min, "triad_mb_s", local=False)),
-        # Slowest remote over slowest local bandwidth.
+        # Slowest remote bandwidth divided by the slowest local one.
         "remote_triad_share": (
             "", lambda self: self.worst(min, "triad_mb_s", local=False) / self.worst(min, "triad_mb_s", local=True),
         ),
         "local_latency": ("ns", lambda self: self.worst(max, "latency_ns", local=True)),
         "remote_latency": ("ns", lambda self: self.worst(max, "latency_ns", local=False)),
-        # Longest remote over longest local latency.
+        # Longest remote latency divided by the longest local one.
         "remote_latency_ratio": (
             "", lambda self: self.worst(max, "latency_ns", local=False) / self.worst(max, "latency_ns", local=True),
         ),

@@ -14,18 +14,18 @@ from reframe_checks.parsers import memory_bandwidth
 
 
 class StreamCheck(KappaCheck):
-    """Base of the STREAM checks: the program, its command line, and the triad in its output.
+    """The base of the STREAM checks: the program, its command line, and the triad in its output.
 
-    The environment says which program it has (``extras: {stream: stream | likwid-bench}``). Classic STREAM counts
-    the best of its repeats; ``likwid-bench -t stream`` is a triad over a working set of ``working_set``. The
-    working set must exceed the caches: four times the last-level cache of every core is STREAM's own rule.
+    The environment names its program (``extras: {stream: stream | likwid-bench}``). Classic STREAM takes the best of
+    its repeats; ``likwid-bench -t stream`` runs a triad over a working set of ``working_set``. By STREAM's rule, the
+    working set must have at least four times the size of the last-level caches of all cores.
     """
 
     needs_partition = ["compute"]
     needs_environ = ["stream"]
 
     #: Working set of likwid-bench; classic STREAM has its array size built in.
-    working_set = SiteVariable("4GB", "text", "", "working set of likwid-bench, as `4GB`")
+    working_set = SiteVariable("4GB", "text", "", "working set of likwid-bench, for instance `4GB`")
     #: Threads of one run.
     threads = rfmb.variable(int, value=0)
 
@@ -50,35 +50,45 @@ class StreamCheck(KappaCheck):
             self.env_vars = {**self.env_vars, "OMP_NUM_THREADS": self.threads, "OMP_PROC_BIND": "spread"}
 
     def arguments(self, domain="N"):
-        """The program's arguments for a run on the threads of LIKWID's affinity domain."""
+        """Return the program's arguments for a run on the threads of LIKWID's affinity domain."""
         if self.program == "stream":
             return []
         return ["-t", "stream", "-w", shlex.quote(f"{domain}:{self.working_set}:{self.threads}")]
 
     def triad_of(self, text):
-        """Triad in MB/s."""
+        """Return the triad in MB/s.
+
+        :raises SanityError: the program used another number of threads.
+        """
         if self.program == "stream":
             result = self.parsed(memory_bandwidth.stream, text)
             if (result.threads or 1) != self.threads:
-                raise SanityError(f"stream ran on {result.threads or 1} threads, asked for {self.threads}")
+                raise SanityError(f"stream ran on {result.threads or 1} threads, expected {self.threads}")
             return result.triad.rate_mb_s
         result = self.parsed(memory_bandwidth.likwid, text)
         used = len(set(result.hwthreads))
         if used != self.threads:
-            raise SanityError(f"likwid-bench ran on {used} hardware threads, asked for {self.threads}")
+            raise SanityError(f"likwid-bench ran on {used} hardware threads, expected {self.threads}")
         return result.bandwidth_mb_s
 
 
 @rfm.simple_test
 class Stream(ManyNodes, Scaled, StreamCheck):
-    """STREAM: sustainable memory bandwidth of a node, all cores (McCalpin 1995)."""
+    """Measure the sustainable memory bandwidth of a node with all cores, with STREAM (McCalpin 1995)."""
 
-    descr = "STREAM triad: memory bandwidth of a node"
+    descr = (
+        "Measures the memory bandwidth of a node with STREAM's triad; finds missing memory modules and wrong NUMA "
+        "settings"
+    )
     family = "compute/stream"
     measured_s = 9
     scale = rfmb.parameter(["one_node"], loggable=True)
     tags = {"smoke"}
-    hint = "look for missing memory modules, NUMA settings, other jobs on the node and CPU frequency"
+    hint = "check for missing memory modules, NUMA settings, other jobs on the node, and the CPU frequency"
+    failure_means = (
+        "The node has less memory bandwidth than the bound allows. A loss of a quarter or a half is often a missing "
+        "memory module; a loss of a few percent is often the clock or another process."
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -94,15 +104,14 @@ class Stream(ManyNodes, Scaled, StreamCheck):
 
 @rfm.simple_test
 class StreamNuma(ManyNodes, Scaled, StreamCheck):
-    """STREAM with local and with remote memory: every NUMA domain's cores on every NUMA domain's memory.
+    """Run STREAM with local and remote memory: the cores of each NUMA domain with the memory of each domain.
 
-    ``numactl --cpunodebind=C --membind=M`` places cores and memory, and fails where it cannot. The slowest local
-    and the slowest remote pair are gated; the whole matrix shows which domain it is.
-    ``processor/topology/numa_nodes`` of the site says how many domains there are; LIKWID numbers its memory domains
-    M0, M1, … as the kernel numbers its nodes.
+    ``numactl --cpunodebind=C --membind=M`` places cores and memory, and fails if it cannot. The slowest local and the
+    slowest remote pair have bounds; the whole matrix shows the domain. The site gives the number of domains in
+    ``processor/topology/numa_nodes``. LIKWID's memory domains M0, M1, … have the kernel's numbers.
     """
 
-    descr = "STREAM triad on local and remote NUMA domains"
+    descr = "Measures STREAM's triad on local and remote NUMA domains; finds slow memory and slow socket links"
     family = "compute/stream-numa"
     estimated_s = 60
     needs_partition = ["compute", "numa_domains"]
@@ -110,7 +119,14 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     scale = rfmb.parameter(["one_node"], loggable=True)
     informational = ["remote_share"]
     time_limit = "1h"
-    hint = "slow from all cores: memory modules of that domain; slow to all memory: its cores; else the socket link"
+    hint = (
+        "if a domain's memory is slow from all cores, check its memory modules; if its cores are slow with all memory, "
+        "check the cores; else check the socket link"
+    )
+    failure_means = (
+        "Cores reach the memory of some NUMA domain too slowly. The heat map shows whether a domain's memory, a "
+        "domain's cores or the link between two sockets is slow."
+    )
     executable = "numactl"
 
     @rfmb.run_after("setup")
@@ -120,7 +136,7 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
         if self.domains < 2:
             raise ReframeError(
                 f"partition {self.current_partition.fullname}: processor/topology/numa_nodes has {self.domains} "
-                "entries: remove the feature numa_domains"
+                "entries; remove the feature numa_domains"
             )
         self.threads = self.cores_per_node // self.domains
         self.programs = [*self.programs, "numactl"]
@@ -152,7 +168,7 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     metrics = {
         "local_triad": ("MB/s", lambda self: self.slowest(local=True)),
         "remote_triad": ("MB/s", lambda self: self.slowest(local=False)),
-        # Slowest remote over slowest local bandwidth.
+        # Slowest remote bandwidth divided by the slowest local one.
         "remote_share": ("", lambda self: self.slowest(local=False) / self.slowest(local=True)),
     }
 

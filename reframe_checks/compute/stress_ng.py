@@ -1,7 +1,7 @@
-"""Stress-ng's stressors that verify what they compute, on every core of every node at once.
+"""Stress-ng's stressors that verify their results, on every core of every node at the same time.
 
-Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2
-when a stressor found a wrong result, and when one was killed; what it said stays with the result.
+They complement the suite's own works (``BitSweep``): BitSweep names the core, stress-ng only the node. stress-ng ends
+with status 2 if a stressor found a wrong result or was killed. Its log is kept with the result.
 """
 
 import shlex
@@ -18,19 +18,24 @@ from reframe_checks.base.same_bits import WRONG_BITS
 from reframe_checks.base.scaled import AllCores, OnEachNode
 from reframe_checks.parsers import job_scripts
 
-# Those of stress-ng 0.15 and newer that honour --verify and need neither devices nor privileges.
+# Stressors of stress-ng 0.15 and newer that honour --verify and need neither devices nor privileges.
 STRESSORS = ["cpu", "vm", "matrix", "memcpy", "zlib"]
 NOT_SUCCESS = 2
 
 
 @rfm.simple_test
 class StressNg(AllCores, OnEachNode, KappaCheck):
-    descr = "stress-ng: stressors that verify their results, on every core"
+    descr = "Runs stress-ng's stressors that verify their results on every core; finds nodes that compute wrong results"
     family = "compute/stress-ng"
     measured_s = 4
     needs_partition = ["cores"]
     needs_environ = ["stress-ng"]
     hint = WRONG_BITS
+    failure_means = (
+        "A stressor found a wrong result on the named node, or it did not end well. A wrong result means a bad "
+        "processor or memory: test the node. A stressor that was killed or did not finish says nothing about the "
+        "hardware."
+    )
     informational = ["stressors_verified"]
     sourcesdir = "src"
     programs = ["stress-ng"]
@@ -54,8 +59,8 @@ class StressNg(AllCores, OnEachNode, KappaCheck):
         )
         if wrong:
             raise SanityError("; ".join(f"{node}: {said}" for node, said in wrong.items()))
-        failed = [f"{node} ended with {told.status}" for node, told in nodes.items() if told.status]
-        # On a crowded machine one may not come to an end of its first operation.
+        failed = [f"{node} ended with status {told.status}" for node, told in nodes.items() if told.status]
+        # On a busy machine, a stressor may not complete its first operation.
         failed += [f"{node} verified nothing" for node, told in nodes.items() if not told.stressors]
         if failed:
             raise SanityError(f"stress-ng on {'; '.join(failed)}: see stress-ng-NODE.log")
@@ -66,6 +71,6 @@ class StressNg(AllCores, OnEachNode, KappaCheck):
         return job_scripts.wrong_result(self.output_text(f"stress-ng-{node}.log"))
 
     metrics = {
-        # Of the node with the fewest that completed an operation.
+        # Stressors that completed an operation, on the node with the fewest.
         "stressors_verified": ("stressors", lambda self: self.fewest),
     }

@@ -1,6 +1,6 @@
-"""Cores that computed other bits than all others, or than is on record for their instruction set.
+"""Find cores whose bits differ from all other cores', or from the recorded bits for their instruction set.
 
-What is compared is equal or not: there is no spread and no limit. Cores are compared with those of the same basis (the
+Bits are equal or not, so there is no noise and no limit. Cores are compared with cores of the same basis (the
 instruction set or library that the bits of a work depend on).
 """
 
@@ -22,8 +22,11 @@ GOLDEN_FILE = pathlib.Path(__file__).parent / "golden_bits.json"
 
 @dataclass(frozen=True)
 class Judgement:
-    """``findings`` name cores, one for each node and work; ``nobody`` says what is wrong without telling where;
-    ``golden`` are the works that were held against a value on record."""
+    """The result of the comparison.
+
+    ``findings`` name cores, one finding for each node and work. ``nobody`` has the problems without a known place.
+    ``golden`` has the works that were compared with a recorded value.
+    """
 
     findings: tuple[Finding, ...]
     nobody: tuple[str, ...]
@@ -31,13 +34,17 @@ class Judgement:
 
 
 def golden_bits() -> Golden:
-    """The values on record; the file says how they were made."""
+    """Return the recorded values; the file describes how they were made."""
     bits: Golden = json.loads(GOLDEN_FILE.read_text(encoding="utf-8"))["digests"]
     return bits
 
 
 def judge(bits: Iterable[CoreBits], variant: int, golden: Golden) -> Judgement:
-    """A value on record that some core has is right; else what more than half of the cores have; else nobody knows."""
+    """Compare the bits of all cores.
+
+    The right value is the recorded one if some core has it; else the value of more than half of the cores; else
+    unknown.
+    """
     findings: list[Finding] = []
     nobody = []
     compared = set()
@@ -49,12 +56,13 @@ def judge(bits: Iterable[CoreBits], variant: int, golden: Golden) -> Judgement:
         if expected is not None:
             compared.add(work)
         if right is None:
-            nobody.append(f"{work}: {len(cores)} cores ({basis}) disagree and none is known to be right")
+            nobody.append(f"{work}: {len(cores)} cores ({basis}) disagree, and the right value is unknown")
             continue
         if expected not in (None, right):
-            nobody.append(f"{work}: most cores ({basis}) have {right}, on record is {expected}")
+            nobody.append(f"{work}: most cores ({basis}) have {right}, the recorded value is {expected}")
         elif expected is None and len(cores) == 1:
-            nobody.append(f"{work}: core {cores[0].core} of {cores[0].node} alone has {basis}: nothing to compare with")
+            only = f"core {cores[0].core} of {cores[0].node}"
+            nobody.append(f"{work}: {only} is the only core with {basis}, so no other core can be compared")
         findings += _wrong(work, cores, right)
     return Judgement(tuple(findings), tuple(nobody), frozenset(compared))
 

@@ -1,4 +1,4 @@
-"""From what nodes exchanged over TCP and UDP to the nodes and links that it speaks against."""
+"""Find faulty nodes and links from the packets that nodes exchanged over TCP and UDP."""
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from reframe_checks.localise.finding import Finding, Floats, ranked
 from reframe_checks.localise.pairs import Pair, blamed, cover
 from reframe_checks.parsers.exchange import MOST_PEERS, Exchanged
 
-#: Fewer of a pair's are chance, or others' on the same adapter.
+#: Fewer packets of a pair are chance, or belong to other programs on the same adapter.
 LEAST_COUNT = 3
 LONG = "long messages"
 
@@ -19,9 +19,9 @@ def _percent(count: int, whole: int) -> float:
 
 
 def missing_percent(one: Exchanged) -> float:
-    """What got lost of datagrams, of those that fill a packet, or of TCP's segments: the largest of these, %.
+    """Return the share of lost packets, %: the largest of datagrams, datagrams that fill a packet, and TCP segments.
 
-    A segment that came twice was sent again for its lateness only.
+    A segment that arrived twice was not lost, only late.
     """
     lost_segments = max(0, one.retransmitted - one.duplicate_segments)
     return max(
@@ -32,7 +32,7 @@ def missing_percent(one: Exchanged) -> float:
 
 
 def out_of_order_percent(one: Exchanged) -> float:
-    """TCP also puts in order what came before something that had to be sent again: that counts as lost."""
+    """Return the share of packets out of order, %. Segments that TCP reordered after a loss count as lost instead."""
     late = max(one.reordered_segments, one.out_of_order_segments - one.retransmitted)
     return max(_percent(one.out_of_order, one.datagrams), _percent(late, one.segments))
 
@@ -50,18 +50,18 @@ def outage_ms(one: Exchanged) -> float:
     return one.longest_outage_ms
 
 
-#: Name of the figure -> unit, what the pair has by what one of its nodes tells, and what that is, in words.
+#: Name of the figure -> unit, the function of one node's report about a pair, and the figure in words.
 FIGURES: Mapping[str, tuple[str, Callable[[Exchanged], float], str]] = {
     "longest_outage": ("ms", outage_ms, "an outage"),
     "lost_packets": ("%", missing_percent, "packet loss"),
     "packets_out_of_order": ("%", out_of_order_percent, "packets out of order"),
     "duplicate_packets": ("%", duplicate_percent, "packets that come twice"),
-    "slow_connections": ("%", slow_connects_percent, "connections that TCP had to ask for again"),
+    "slow_connections": ("%", slow_connects_percent, "connections that TCP had to request again"),
 }
 
 
 def matrix_of(exchanged: Sequence[Exchanged], nodes: Sequence[str], figure: Callable[[Exchanged], float]) -> Floats:
-    """Return the figure of each pair, the larger of what its two nodes tell: n x n, symmetric; NaN where none is."""
+    """Return the figure of each pair, the larger of its two nodes' reports: n x n, symmetric; NaN without a report."""
     place = {node: number for number, node in enumerate(nodes)}
     values = np.full((len(nodes), len(nodes)), np.nan)
     for one in exchanged:
@@ -73,7 +73,7 @@ def matrix_of(exchanged: Sequence[Exchanged], nodes: Sequence[str], figure: Call
 def suspects_of_figures(quantity: str, unit: str, nodes: Sequence[str], values: Floats, limit: float) -> list[Finding]:
     """Return the fewest nodes and links that explain every pair above ``limit``, the worst first.
 
-    A node is blamed where more than half of its pairs are; else the link.
+    A node is blamed if more than half of its pairs are above it; else the link.
 
     :param values: as :func:`matrix_of` returns them.
     """
@@ -89,7 +89,7 @@ def suspects_of_figures(quantity: str, unit: str, nodes: Sequence[str], values: 
 
 
 def suspects_of_failures(exchanged: Sequence[Exchanged], nodes: Sequence[str]) -> list[Finding]:
-    """Return who is to blame for long messages that do not arrive; a node whose kernel does not send them, first."""
+    """Return the nodes and links to blame for long messages that do not arrive; nodes whose kernel refuses first."""
     failed = [one for one in exchanged if one.failure]
     refusing = sorted({one.node for one in failed if one.refused})
     findings = [
@@ -111,7 +111,7 @@ def suspects_of_failures(exchanged: Sequence[Exchanged], nodes: Sequence[str]) -
 
 
 def _of_few(findings: list[Finding], nodes: Sequence[str], bad_pairs: int) -> list[Finding]:
-    """Return none where they speak against more than half of the nodes, or no pair is sound: then all are like that."""
+    """Return the findings; none if they blame more than half of the nodes, or no pair is sound: the cause is common."""
     named = sum(finding.kind == "node" for finding in findings)
     most_pairs = len(nodes) * min(len(nodes) - 1, MOST_PEERS) // 2
     return findings if 2 * named <= len(nodes) and (bad_pairs < most_pairs or len(nodes) == 2) else []
@@ -120,12 +120,12 @@ def _of_few(findings: list[Finding], nodes: Sequence[str], bad_pairs: int) -> li
 def _said(failed: Sequence[Exchanged], *nodes: str) -> Iterator[str]:
     for one in failed:
         if one.node in nodes and (len(nodes) == 1 or one.peer in nodes):
-            refused = f", as its kernel does not send: {one.refused}" if one.refused else ""
+            refused = f", because its kernel does not send: {one.refused}" if one.refused else ""
             yield f"{one.node} to {one.peer}: {one.failure}{refused}"
 
 
 def address_takers(exchanged: Sequence[Exchanged]) -> dict[str, list[str]]:
-    """Return the nodes that have the address of others, or answer for it, with the names of these."""
+    """Return the nodes that have the address of other nodes, or answer for it: node -> the other nodes."""
     found: dict[str, set[str]] = {}
     for one in exchanged:
         if one.answered_by is not None:

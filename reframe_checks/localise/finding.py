@@ -1,4 +1,4 @@
-"""Findings: what a measurement says against a node, a link or a switch; slow nodes."""
+"""Findings: evidence of a measurement against a node, a link or a switch; and the search for slow nodes."""
 
 import math
 import statistics
@@ -13,9 +13,9 @@ from kappa.core.record.evidence import Finding
 
 Floats = NDArray[np.float64]
 
-# So many names are expected to be wrong in a run of healthy nodes with normal noise.
+# Expected number of false positives in a run of healthy nodes with normal noise.
 EXPECTED_FALSE = 0.01
-# Noise is never taken to be smaller than this, in logarithms (2 %): a few samples may agree by chance.
+# Lower limit of the noise, in logarithms (2 %): a few samples may agree by chance.
 NOISE_FLOOR = 0.02
 
 
@@ -25,24 +25,24 @@ def ranked(findings: list[Finding]) -> list[Finding]:
 
 
 def noise(values: Floats, floor: float = NOISE_FLOOR) -> float:
-    """Robust standard deviation of the finite values, not below ``floor``, which it is without any."""
+    """Return the robust standard deviation of the finite values; at least ``floor``, also without values."""
     deviation = robust_deviation(values)
     return deviation if deviation > floor else floor
 
 
 def least_score(candidates: int) -> float:
-    """The score that a healthy one of ``candidates`` exceeds ``EXPECTED_FALSE`` times a run (Bonferroni)."""
+    """Return the score that healthy ones of ``candidates`` exceed ``EXPECTED_FALSE`` times per run (Bonferroni)."""
     return NormalDist().inv_cdf(1 - EXPECTED_FALSE / max(candidates, 1))
 
 
 def suspects_of_nodes(quantity: str, speeds: Mapping[str, float], *, least_slowdown: float) -> list[Finding]:
-    """Ranked findings: nodes whose robust z-score and whose slowdown are both too large.
+    """Return ranked findings: nodes whose robust z-score and whose slow-down are both too large.
 
-    The score alone would name a node of equal machines for a per mille, the slowdown alone one of noisy machines for
-    their noise (Iglewicz & Hoaglin 1993 on the score; here in logarithms, as speeds scatter by factors).
+    The score alone would name a node of very equal machines for 0.1 %; the slow-down alone would name a node of noisy
+    machines for their noise. (Score: Iglewicz & Hoaglin 1993; here in logarithms, because speeds scatter by factors.)
 
-    :param speeds: above 0, larger is faster.
-    :param least_slowdown: what is less times slower than the median node is no suspect.
+    :param speeds: node -> speed above 0, larger is faster.
+    :param least_slowdown: a node is a suspect only if it is at least this factor slower than the median node.
     """
     slowness = -np.log(np.array(list(speeds.values())))
     effects = slowness - np.median(slowness)
@@ -61,5 +61,5 @@ def suspects_of_nodes(quantity: str, speeds: Mapping[str, float], *, least_slowd
 
 
 def slowest_share(speeds: Mapping[object, float]) -> float:
-    """Return the least speed over the median one."""
+    """Return the least speed divided by the median speed."""
     return min(speeds.values()) / statistics.median(speeds.values())

@@ -1,4 +1,4 @@
-"""Lost and wrong messages: which nodes, links and switches they speak against."""
+"""Find faulty nodes and links from lost and wrong messages."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,11 +10,11 @@ from reframe_checks.localise.finding import Finding, Floats, ranked
 from reframe_checks.localise.pairs import Pair, blamed, cover
 from reframe_checks.parsers.pair_sweep import CollectiveBlocks, Packets, Payloads
 
-# From the packets that every pair of nodes lost to a ranked list of suspect nodes and links.
-# Counters are not noise: a healthy link loses none. So the fewest nodes and links are named that explain every lossy
-# pair, and no spread is needed.
+# Lost packets of every pair of nodes -> ranked findings against nodes and links.
+# Counters have no noise: a healthy link loses no packet. So the fewest nodes and links that explain every lossy pair
+# are named.
 
-# Fewer may be others' packets on the same adapters.
+# Fewer packets may belong to other programs on the same adapters.
 LEAST_PACKETS = 5
 LOSS = "packet loss"
 
@@ -29,10 +29,10 @@ def loss_counts(packets: Iterable[Packets], nodes: int) -> tuple[Floats, Floats]
 
 
 def loss_shares(sent: Floats, lost: Floats, *, least_loss: float) -> Floats:
-    """Share of the packets of each pair that got lost, n x n, symmetric; NaN on the diagonal.
+    """Return the share of lost packets of each pair, n x n, symmetric; NaN on the diagonal.
 
     :param sent: n x n, symmetric, by both nodes of the pair while they were measured.
-    :param lost: as ``sent``. Fewer than ``LEAST_PACKETS`` count as none where they are more than ``least_loss``.
+    :param lost: as ``sent``. Fewer than ``LEAST_PACKETS`` count as 0 if their share is above ``least_loss``.
     """
     shares = lost_shares(sent, lost, least_loss=least_loss)
     np.fill_diagonal(shares, np.nan)
@@ -40,7 +40,7 @@ def loss_shares(sent: Floats, lost: Floats, *, least_loss: float) -> Floats:
 
 
 def lost_shares(sent: Floats, lost: Floats, *, least_loss: float) -> Floats:
-    """As above, of figures of any shape."""
+    """Return the share of lost packets as ``loss_shares``, for arrays of any shape."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.where(sent > 0, lost / sent, 0.0)
     shares[(lost < LEAST_PACKETS) & (shares >= least_loss)] = 0
@@ -48,7 +48,10 @@ def lost_shares(sent: Floats, lost: Floats, *, least_loss: float) -> Floats:
 
 
 def suspects_of_losses(nodes: Sequence[str], shares: Floats, *, least_loss: float) -> list[Finding]:
-    """As below, where every pair was measured: ``shares`` (n x n, symmetric) of the packets that got lost."""
+    """Return findings as ``suspects_of_lossy_pairs``, if every pair was measured.
+
+    :param shares: n x n, symmetric, the share of lost packets.
+    """
     lossy = np.argwhere(np.triu(np.nan_to_num(shares) >= least_loss))
     bad = {(int(i), int(j)): float(shares[i, j]) for i, j in lossy}
     return suspects_of_lossy_pairs(nodes, bad, [len(nodes) - 1] * len(nodes), least_loss=least_loss)
@@ -57,12 +60,12 @@ def suspects_of_losses(nodes: Sequence[str], shares: Floats, *, least_loss: floa
 def suspects_of_lossy_pairs(
     nodes: Sequence[str], lossy: Mapping[Pair, float], partners: Sequence[int], *, least_loss: float
 ) -> list[Finding]:
-    """Findings, the greatest loss first: a node where more than half of its pairs lose packets, else the link.
+    """Return findings, the greatest loss first: a node if more than half of its pairs lose packets, else the link.
 
-    ``score`` is how many times ``least_loss`` the typical lossy pair loses.
+    ``score`` is the typical loss of the lossy pairs, divided by ``least_loss``.
 
-    :param lossy: the share that each pair lost, the smaller number first, of those that lost ``least_loss`` or more.
-    :param partners: with how many others each node was measured.
+    :param lossy: pair (smaller number first) -> share of lost packets, for pairs that lost ``least_loss`` or more.
+    :param partners: the number of other nodes that each node was measured with.
     """
     findings = []
     for members, explained in cover(lossy, partners):
@@ -73,10 +76,10 @@ def suspects_of_lossy_pairs(
     return ranked(findings)
 
 
-# From messages that did not arrive as they were sent to the nodes and links that can have changed them.
-# One is enough: what is compared is equal or not. The fewest nodes and links are named that explain every wrong pair.
-# Of collectives, an all-to-all of large blocks tells its pairs, as each block is sent from its sender to its receiver;
-# others pass blocks on: there the node is named that alone of three or more got wrong data.
+# Messages with wrong data -> findings against the nodes and links that may have changed them.
+# One wrong message is enough, because data are equal or not. The fewest nodes and links that explain every wrong pair
+# are named. In an all-to-all of large blocks, each block goes directly from sender to receiver, so the pair is known.
+# Other collectives forward blocks: there a node is named only if it is the only one of three or more with wrong data.
 
 WRONG_PAYLOAD = "wrong payload"
 SENT_DIRECTLY = "all-to-all"
@@ -88,9 +91,9 @@ def suspects_of_payloads(
     collectives: Iterable[CollectiveBlocks],
     partners: Sequence[int] | None = None,
 ) -> list[Finding]:
-    """Findings, the most wrong messages first; ``score`` is their number.
+    """Return findings, the most wrong messages first; ``score`` is their number.
 
-    :param partners: with how many others each node was measured; all, if not given.
+    :param partners: the number of other nodes that each node was measured with; by default all.
     """
     wrong: Counter[Pair] = Counter()
     for each in payloads:
@@ -115,7 +118,7 @@ def _alone(nodes: Sequence[str], collective: CollectiveBlocks) -> list[Finding]:
     if len(receivers) != 1 or len(nodes) < 3:
         return []
     (node,) = (nodes[receiver] for receiver in receivers)
-    evidence = f"alone got wrong data of {collective.operation}"
+    evidence = f"is the only node with wrong data of {collective.operation}"
     return [Finding("node", node, (node,), WRONG_PAYLOAD, float(len(collective.wrong_blocks)), None, evidence)]
 
 
@@ -126,9 +129,9 @@ def _told(wrong: int, pairs: int) -> str:
 def complaints(
     nodes: Sequence[str], payloads: Iterable[Payloads], collectives: Iterable[CollectiveBlocks]
 ) -> list[str]:
-    """Tell the operator the wrong pairs, and the collectives with the nodes that got wrong data."""
+    """Return texts for the operator: pairs with wrong messages, and collectives with the nodes that got wrong data."""
     pairs = [
-        f"{'-'.join(nodes[node] for node in each.pair)}: {each.wrong} of {each.messages} messages have another content"
+        f"{'-'.join(nodes[node] for node in each.pair)}: {each.wrong} of {each.messages} messages have wrong data"
         for each in payloads
         if each.wrong
     ]

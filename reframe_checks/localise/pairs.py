@@ -1,4 +1,4 @@
-"""Slow nodes, links and switches, from the figures of every pair of nodes."""
+"""Find slow nodes, links and switches from the figures of every pair of nodes."""
 
 import heapq
 from collections import defaultdict
@@ -15,11 +15,11 @@ Pair = tuple[int, int]
 
 
 def cover(bad: Mapping[Pair, float], partners: Sequence[int]) -> Iterator[tuple[tuple[int, ...], list[Pair]]]:
-    """What is blamed, (node,) or (i, j), and the bad pairs that it explains.
+    """Yield each blamed node (node,) or link (i, j), with the bad pairs that it explains.
 
-    :param bad: the weight of each bad pair, the smaller number first; of equal nodes the heaviest is blamed.
-    :param partners: with how many others each node was measured; it is blamed where more than half of its pairs are
-        bad.
+    :param bad: bad pair (smaller number first) -> weight; of nodes with equally many bad pairs, the heaviest is blamed.
+    :param partners: the number of other nodes that each node was measured with; a node is blamed if more than half of
+        its pairs are bad.
     """
     left: dict[int, set[int]] = defaultdict(set)
     total: dict[int, float] = defaultdict(float)
@@ -32,7 +32,7 @@ def cover(bad: Mapping[Pair, float], partners: Sequence[int]) -> Iterator[tuple[
     while heap:
         count, weight, node = heapq.heappop(heap)
         others = left[node]
-        if -count != len(others):  # some of them are explained by now
+        if -count != len(others):  # some pairs are explained already
             heapq.heappush(heap, (-len(others), weight, node))
         elif len(others) >= 2 and 2 * len(others) > partners[node]:
             yield (node,), sorted((min(node, other), max(node, other)) for other in others)
@@ -44,14 +44,13 @@ def cover(bad: Mapping[Pair, float], partners: Sequence[int]) -> Iterator[tuple[
 
 
 def blamed(nodes: Sequence[str], members: tuple[int, ...]) -> tuple[Literal["node", "link"], str, tuple[str, ...]]:
-    """Kind, name and nodes of what ``cover`` blames."""
+    """Return kind, name and nodes of a node or link that ``cover`` blames."""
     names = tuple(nodes[member] for member in members)
     return ("node" if len(names) == 1 else "link"), "-".join(names), names
 
 
-# The one of two leaf switches with slow nodes. There is no third to say what is usual, and with few nodes one fast pair
-# among slow ones looks like one slow pair among fast ones; but nothing is faster than its cause: a node whose fastest
-# pair is slow is slow itself, or on a slow switch.
+# With two leaf switches, there is no third to show the usual speed. With few nodes, one fast pair among slow ones looks
+# like one slow pair among fast ones. But a node whose fastest pair is slow must be slow, or be on a slow switch.
 
 
 def slow_one_of_two(
@@ -63,12 +62,12 @@ def slow_one_of_two(
     least: float,
     slow_share: float,
 ) -> list[Finding]:
-    """The switch whose nodes are slow to all others and to each other, or none.
+    """Return a finding for the switch whose nodes are slow to all others and to each other, or none.
 
     :param logs: n x n, symmetric, logarithms of a time; NaN where nothing was measured.
     :param members: the nodes of each of the two leaf switches.
-    :param least: effects below this are none.
-    :param slow_share: of the nodes of a switch that have to be slow.
+    :param least: the least effect that counts, a logarithm.
+    :param slow_share: the share of the switch's nodes that must be slow.
     """
     best = np.min(np.where(np.isfinite(logs), logs, np.inf), axis=1)
     effects = {label: float(np.median(best[inside])) for label, inside in members.items()}
@@ -87,24 +86,26 @@ def slow_one_of_two(
     ]  # fmt: skip
 
 
-# Each pair's slowness as the sum of what its two nodes add, robustly fitted; what is left is the link's own.
+# The slowness of a pair is a sum, fitted robustly; the residual belongs to the link:
 #     log(time of i-j) = level + node_i + node_j + crossing_ij * distance + link_ij
-# ``crossing`` is 1 where the nodes are on different leaf switches. Nodes and links are like their kind unless the
-# figures say otherwise, so both count with Huber's loss: a few large faults do not move the rest (Huber 1964). It is
-# minimised by iteratively reweighted least squares; the normal equations have one row for each node, not for each pair,
-# so that a thousand nodes take seconds. The pull of a node towards the median node, and of the distance to none, weighs
-# as much as one pair; it decides between one slow link and several fast ones where few nodes leave that open.
+# ``crossing`` is 1 if the nodes are on different leaf switches. Nodes and links count with Huber's loss, so a few large
+# faults do not move the rest (Huber 1964). It is minimised by iteratively reweighted least squares. The normal
+# equations have one row for each node, not for each pair, so a thousand nodes take seconds. A prior with the weight of
+# one pair pulls each node towards the median node, and the distance towards 0. With few nodes, it decides between one
+# slow link and several fast ones.
 
-# Of Huber's loss: 95 % efficient with normal noise.
+# Parameter of Huber's loss: 95 % efficiency with normal noise.
 HUBER = 1.345
 ITERATIONS, TOLERANCE = 100, 1e-6
 
 
 @dataclass(frozen=True)
 class PairFit:
-    """Natural logarithms, above 0 is slower. ``node`` (n) is relative to the median node; ``link`` (n x n,
-    symmetric) is what the nodes do not explain, NaN where nothing was measured; ``typical`` what a pair of median
-    nodes takes within a switch."""
+    """The result of the fit, in natural logarithms; above 0 is slower.
+
+    ``node`` (n) is relative to the median node. ``link`` (n x n, symmetric) is the residual; NaN where nothing was
+    measured. ``typical`` is the time of a pair of median nodes within a switch.
+    """
 
     typical: float
     node: Floats
@@ -112,24 +113,25 @@ class PairFit:
 
 
 def fit(slowness: Floats, crossing: NDArray[np.bool_] | None = None) -> PairFit:
-    """
+    """Fit the effects of nodes, distance and links.
+
     :param slowness: n x n, symmetric, the logarithm of a time (or of 1 / bandwidth); NaN where unknown.
     :param crossing: n x n, which pairs are on different switches.
-    :raises ValueError: fewer than three nodes, which no pair can be told apart with.
+    :raises ValueError: fewer than three nodes, whose effects cannot be separated.
     """
     n = len(slowness)
     if n < 3:
-        raise ValueError("nodes can be told apart from three nodes up")
+        raise ValueError(f"expected three nodes or more to separate their effects, found {n}")
     known = np.isfinite(slowness) & ~np.eye(n, dtype=bool)
     y = np.where(known, slowness, 0.0)
     z = np.where(known & crossing, 1.0, 0.0) if crossing is not None else np.zeros((n, n))
-    # A distance that all pairs have, or none, is part of the level.
+    # If all pairs cross switches, or none does, the distance is part of the level.
     distant = bool(z.any() and (known & (z == 0)).any())
     half, distance = _start(np.where(known, slowness, np.nan)), 0.0
     for _ in range(ITERATIONS):
         residual = np.where(known, y - half[:, None] - half[None, :] - distance * z, np.nan)
         centre = float(np.median(half))
-        # The residuals' own noise sets where the loss turns linear, for nodes and links alike.
+        # The noise of the residuals sets the point where the loss becomes linear, for nodes and links.
         knee = HUBER * noise(residual)
         weight = np.where(known, knee / np.maximum(np.abs(np.where(known, residual, 0)), knee), 0)
         pull = knee / np.maximum(np.abs(half - centre), knee)
@@ -151,13 +153,13 @@ def fit(slowness: Floats, crossing: NDArray[np.bool_] | None = None) -> PairFit:
 
 
 def _start(slowness: Floats) -> Floats:
-    """The median of each node's pairs less half of the median of all: already right with few faults."""
+    """Return the median of each node's pairs minus half of the median of all; with few faults, this is nearly right."""
     level = float(np.nanmedian(slowness)) if np.isfinite(slowness).any() else 0.0
     medians = [np.median(row[np.isfinite(row)]) if np.isfinite(row).any() else level for row in slowness]
     return np.array(medians) - level / 2
 
 
-# A switch is told from its nodes from two up, and when this share of them is slow.
+# A switch is named instead of its nodes if it has at least two, and if at least this share of them is slow.
 LEAST_NODES_OF_SWITCH, SLOW_SHARE = 2, 0.75
 
 
@@ -169,12 +171,12 @@ def suspects_of_pairs(
     least_slowdown: float,
     switch_of: Mapping[str, str] | None = None,
 ) -> list[Finding]:
-    """Ranked findings, the strongest evidence first.
+    """Return ranked findings, the strongest evidence first.
 
-    :param quantity: what was measured, for people.
+    :param quantity: the name of the measured quantity, for readers.
     :param slowness: n x n, symmetric, in any unit of time; NaN where nothing was measured.
-    :param least_slowdown: what is less times slower than its like is no suspect.
-    :param switch_of: the leaf switch of each node; nodes that are not in it are taken to be on none.
+    :param least_slowdown: the least factor by which a suspect is slower than its equals.
+    :param switch_of: node -> leaf switch; nodes that are missing are on no known switch.
     """
     logs = np.log(slowness)
     findings, unreached = _not_measured(quantity, nodes, logs)
@@ -195,12 +197,12 @@ def suspects_of_pairs(
 def clear_pairs(
     slowness: Floats, alone: Mapping[tuple[int, int], float], *, least_slowdown: float
 ) -> tuple[Floats, list[tuple[int, int]]]:
-    """What was slow only while other pairs were measured becomes typical; returns these pairs, too.
+    """Give typical figures to pairs that were slow only while other pairs were measured, and return these pairs, too.
 
-    A pair never gets better than the median pair, or pairs measured alone would make all others look slow.
+    No pair becomes better than the median pair, because pairs measured alone would make all others look slow.
 
     :param slowness: as for :func:`suspects_of_pairs`.
-    :param alone: of some pairs, the same figure measured while no other pair was.
+    :param alone: some pairs -> the same figure, measured alone.
     """
     median = float(np.nanmedian(slowness))
     cleared, pairs = slowness.copy(), []
@@ -215,7 +217,7 @@ def clear_pairs(
 
 
 def one_direction(bandwidth: Floats, node: int, *, least_ratio: float) -> str:
-    """``when it sends`` or ``when it receives`` where a node is slow in one direction only, else empty.
+    """Return ``when it sends`` or ``when it receives`` if a node is slow in one direction only, else an empty text.
 
     :param bandwidth: n x n, the row sends to the column.
     """
@@ -224,14 +226,14 @@ def one_direction(bandwidth: Floats, node: int, *, least_ratio: float) -> str:
 
 
 def slower_side(sends: float, receives: float, *, least_ratio: float) -> str:
-    """As above, of what a node typically sends and receives."""
+    """Return the same as ``one_direction`` from the typical bandwidths of a node's two directions."""
     if receives >= least_ratio * sends:
         return "when it sends"
     return "when it receives" if sends >= least_ratio * receives else ""
 
 
 def _not_measured(quantity: str, nodes: Sequence[str], logs: Floats) -> tuple[list[Finding], set[int]]:
-    """What is missing: of a node that lacks more than half of its pairs, the node is named; else the pair."""
+    """Return findings for missing figures: the node if it lacks more than half of its pairs, else the pair."""
     missing = ~np.isfinite(logs) & ~np.eye(len(nodes), dtype=bool)
     counts = missing.sum(axis=1)
     unreached = {int(i) for i in np.flatnonzero(2 * counts > len(nodes) - 1)}
@@ -251,7 +253,7 @@ def _not_measured(quantity: str, nodes: Sequence[str], logs: Floats) -> tuple[li
 def _switches(
     fitted: PairFit, nodes: Sequence[str], labels: NDArray[np.str_], logs: Floats, least: float, quantity: str
 ) -> tuple[list[Finding], Floats]:
-    """Slow switches, and what to hold each node against: the median of its slow switch, else 0."""
+    """Return slow switches, and the base for each node: the median of its slow switch, else 0."""
     base = np.zeros(len(nodes))
     members = {
         str(label): np.flatnonzero(labels == label)
@@ -275,14 +277,14 @@ def _switches(
         if effect < least or effect / spread < least_score(len(members)) or slow < SLOW_SHARE:
             continue
         base[inside] = effects[label]
-        # Where pairs within the switch are as fast as elsewhere, the fault is in the way out of it.
+        # If pairs within the switch are as fast as elsewhere, the fault is in its uplinks.
         within = fitted.link[np.ix_(inside, inside)]
         outward = float(np.nanmedian(within)) < -effect
         found.append(
             Finding(
                 "switch", label, tuple(nodes[i] for i in inside), quantity, effect / spread, float(np.exp(effect)),
                 f"its {len(inside)} nodes are typically {np.exp(effect):.2f} times slower than others"
-                + (", but not to each other: look at its uplinks" if outward else ""),
+                + (", but not to each other: check its uplinks" if outward else ""),
             )
         )  # fmt: skip
     return found, base
@@ -296,7 +298,7 @@ def _nodes(
     return [
         Finding(
             "node", nodes[i], (nodes[i],), quantity, float(effects[i] / spread), float(np.exp(effects[i])),
-            f"slower to all: {np.exp(effects[i]):.2f} times the median node over "
+            f"{np.exp(effects[i]):.2f} times slower than the median node, over "
             f"{int(np.isfinite(fitted.link[i]).sum())} pairs",
         )
         for i in np.flatnonzero((effects >= least) & (effects / spread >= needed))
@@ -305,7 +307,7 @@ def _nodes(
 
 
 def _held_against_switch(fitted: PairFit, inside: NDArray[np.bool_]) -> PairFit:
-    """With the links within a slow switch relative to the median of them."""
+    """Return the fit with the links within a slow switch relative to their median."""
     within = np.ix_(inside, inside)
     link = fitted.link.copy()
     if np.isfinite(link[within]).any():

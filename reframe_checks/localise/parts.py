@@ -1,4 +1,4 @@
-"""Slow parts of nodes: NUMA domains and the paths between them, adapters, GPUs."""
+"""Find slow parts of nodes: NUMA domains and the paths between them, adapters, GPUs."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from reframe_checks.localise.finding import Finding, Floats, least_score, noise, ranked, suspects_of_nodes
 from reframe_checks.parsers.core_programs import DomainPair, MemoryPath
 
-# Slow paths between two NUMA domains of a node: against the same path of other nodes, and against others of the node
-# that should be like it.
+# Slow paths between two NUMA domains of a node, compared with the same path of other nodes, and with similar paths of
+# the node.
 
 
 def suspects_of_paths(nodes: Mapping[str, Mapping[DomainPair, MemoryPath]], *, least_slowdown: float) -> list[Finding]:
-    """Ranked findings: nodes whose bandwidth or latency between two domains is slower than the median node's, and links
-    between domains that are slower than those of the same distance in their node, of which there are one or more.
+    """Return ranked findings: nodes and links between domains.
 
-    :param least_slowdown: what is less times slower is no suspect.
+    A node is named if its bandwidth or latency between two domains is slower than the median node's. A link is named if
+    it is slower than the links of the same distance in its node.
+
+    :param least_slowdown: the least factor by which a suspect is slower.
     """
     pairs = set.intersection(*(set(paths) for paths in nodes.values()))
     against_nodes = [
@@ -45,10 +47,10 @@ def suspects_of_paths(nodes: Mapping[str, Mapping[DomainPair, MemoryPath]], *, l
 
 
 def odd_links(node: str, paths: Mapping[DomainPair, MemoryPath], *, least_slowdown: float) -> list[Finding]:
-    """A path whose bandwidth is that much smaller than the median of those of the same distance.
+    """Return a finding for each path whose bandwidth is much smaller than the median of the paths of the same distance.
 
-    There are no nodes to compare with, or all are alike; each way of a link is a path, so that of two domains one way
-    is held against the other.
+    This works without other nodes. Each direction of a link is a path, so with two domains one direction is compared
+    with the other.
     """
     found = []
     for distance in sorted({one.distance for one in paths.values()}):
@@ -72,11 +74,11 @@ def _nearness(found: MemoryPath) -> float:
 
 
 # Slow adapters, or GPUs, from one figure for each node and each of its adapters.
-# Each adapter of a node is held against its other adapters, and against the same adapter of the other nodes:
+# Each adapter of a node is compared with its other adapters, and with the same adapter of the other nodes:
 #     log(time of node i over adapter r) = level_r + node_i + own_ir
-# ``level`` is the median over nodes, and ``node`` the median over what is left of its adapters (of an even number the
-# faster of the middle two: nothing is faster than its cause). So an adapter that is slow on all nodes, a node that is
-# slow over all adapters, and one adapter of one node are three different findings.
+# ``level`` is the median over nodes. ``node`` is the median of the rest over the node's adapters (of an even number,
+# the faster of the middle two). So an adapter that is slow on all nodes, a node that is slow over all adapters, and one
+# slow adapter of one node are three different findings.
 
 
 def suspects_of_rails(
@@ -88,13 +90,13 @@ def suspects_of_rails(
     least_slowdown: float,
     what: str = "adapters",
 ) -> list[Finding]:
-    """Ranked findings, the strongest evidence first. A slow adapter of a node is a finding against the node.
+    """Return ranked findings, the strongest evidence first. A slow adapter of a node is a finding against the node.
 
-    :param quantity: what was measured, for people.
-    :param rails: adapters (or GPUs) by their names on every node, two or more.
-    :param what: what the rails are, for people.
+    :param quantity: the name of the measured quantity, for readers.
+    :param rails: names of the adapters (or GPUs), the same on every node; two or more.
+    :param what: the word for the rails, for readers.
     :param slowness: a row for each node, a column for each adapter, any unit of time; NaN where nothing was measured.
-    :param least_slowdown: what is less times slower than its like is no suspect.
+    :param least_slowdown: the least factor by which a suspect is slower than its equals.
     """
     logs, least = np.log(slowness), float(np.log(least_slowdown))
     levels = np.array([_middle(column) for column in logs.T])
@@ -105,7 +107,7 @@ def suspects_of_rails(
     found += [
         Finding(
             "rail", rails[r], (), quantity, score, float(np.exp(effect)),
-            f"over {rails[r]} of all nodes is {np.exp(effect):.2f} times slower than over the others: its switches?",
+            f"over {rails[r]} of all nodes is {np.exp(effect):.2f} times slower than over others: check its switches",
         )
         for (r,), effect, score in _outstanding(_against_others(levels), least, max(noise(own), _spread(levels)))
     ]  # fmt: skip
@@ -127,23 +129,23 @@ def suspects_of_rails(
 
 
 def _middle(values: Floats) -> float:
-    """The median, of an even number the smaller of the middle two; NaN of none."""
+    """Return the median, of an even number the smaller of the middle two; NaN without values."""
     known = np.sort(values[np.isfinite(values)])
     return float(known[(len(known) - 1) // 2]) if known.size else float("nan")
 
 
 def _against_others(values: Floats) -> Floats:
-    """Each less the middle of the others."""
+    """Return each value minus the middle of the others."""
     return np.array([value - _middle(np.delete(values, place)) for place, value in enumerate(values)])
 
 
 def _spread(levels: Floats) -> float:
-    """Of equal adapters, which may lie differently far from the cores; two or three do not tell."""
+    """Return the noise between adapters, which may be at different distances from the cores; 0 for three or fewer."""
     return noise(levels) if len(levels) > 3 else 0.0
 
 
 def _outstanding(effects: Floats, least: float, spread: float) -> list[tuple[NDArray[np.intp], float, float]]:
-    """Place, effect and score of each that is too slow, and beyond the noise."""
+    """Return place, effect and score of each value that is too slow and beyond the noise."""
     needed = least_score(effects.size)
     with np.errstate(invalid="ignore"):
         places = np.argwhere((effects >= least) & (effects / spread >= needed))
@@ -158,18 +160,18 @@ def _not_measured(quantity: str, nodes: Sequence[str], rails: Sequence[str], log
 
 
 # Slow GPUs of nodes, and pairs of GPUs that are slow only with each other, from rates between neighbouring nodes.
-# A GPU is as fast as its fastest pair, since nothing is faster than its cause, and is held against others as
-# an adapter is. What a pair lacks beyond its slower GPU,
-#     log(min(fastest pair of GPU g of node a, that of GPU h of node b) / rate of the pair),
-# is that of the path between them: of one kind of pair on all nodes it is how nodes are made (g and h hang on different
-# switches), and beyond the median of its kind a finding against the link.
+# A GPU counts as fast as its fastest pair, and is compared with others as an adapter is. The slow-down of a pair beyond
+# its slower GPU,
+#     log(min(fastest pair of GPU g of node a, fastest pair of GPU h of node b) / rate of the pair),
+# belongs to the path between them. If all nodes have it for one kind of pair, it is their design (g and h are on
+# different PCIe switches). Beyond the median of its kind, it is a finding against the link.
 
-#: Of the nodes' names, in the order of the ring: (node, GPU, node, GPU).
+#: (node, GPU, node, GPU), in the order of the ring.
 GpuPair = tuple[str, int, str, int]
 
 
 def fastest_pairs(rates: Mapping[GpuPair, float]) -> dict[tuple[str, int], float]:
-    """(node, GPU) -> rate of its fastest pair."""
+    """Return the rate of each GPU's fastest pair: (node, GPU) -> rate."""
     fastest: dict[tuple[str, int], float] = {}
     for (first, g, second, h), rate in rates.items():
         for gpu in ((first, g), (second, h)):
@@ -180,11 +182,11 @@ def fastest_pairs(rates: Mapping[GpuPair, float]) -> dict[tuple[str, int], float
 def suspects_of_gpus(
     quantity: str, nodes: Sequence[str], gpus: int, rates: Mapping[GpuPair, float], *, least_slowdown: float
 ) -> list[Finding]:
-    """Ranked findings, the strongest evidence first.
+    """Return ranked findings, the strongest evidence first.
 
-    :param gpus: of each node, two or more.
-    :param rates: of each pair that was measured; what was not measured of a GPU is a finding.
-    :param least_slowdown: what is less times slower than its like is no suspect.
+    :param gpus: number of GPUs of each node, two or more.
+    :param rates: measured pair -> rate; a GPU without a rate is a finding.
+    :param least_slowdown: the least factor by which a suspect is slower than its equals.
     """
     fastest = fastest_pairs(rates)
     table = np.array([[fastest.get((node, gpu), np.nan) for gpu in range(gpus)] for node in nodes])
@@ -199,7 +201,7 @@ def suspects_of_gpus(
     found += [
         Finding(
             "link", f"{a}-{b}", (a, b), quantity, float(effect / spread), float(np.exp(effect)),
-            f"between GPU {g} of {a} and GPU {h} of {b} is {np.exp(effect):.2f} times slower than the two explain",
+            f"between GPU {g} of {a} and GPU {h} of {b} is {np.exp(effect):.2f} times slower than the two GPUs explain",
         )
         for (a, g, b, h), effect in zip(pairs, lost, strict=True)
         if effect >= np.log(least_slowdown) and effect / spread >= needed

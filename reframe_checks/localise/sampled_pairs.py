@@ -1,13 +1,13 @@
-"""Slowness that each node and leaf switch adds to its pairs, from a sample of these pairs.
+"""Find the slowness that each node and leaf switch adds to its pairs, from a sample of the pairs.
 
     log(time of i-j) = level + node_i + node_j
 
-Pairs within leaf switches and between them have a level and effects of their own.
+Pairs within leaf switches and pairs between them have separate levels and effects.
 
-A node's effect is the lower quartile of what its pairs take beyond the level and beyond their other nodes: nothing is
-faster than its cause, and a pair is often slow because others use the same links at that time. Effects are found in
-turns, from none; a fault is rare among the partners of a node, so a few turns suffice. Everything is a table with a row
-for each node and a column for each round, so that time and memory grow with the pairs measured.
+A node's effect is the lower quartile of its pairs, after the level and the effects of the other nodes are removed. The
+lower quartile is used because a pair is often slow only because other pairs use the same links. The effects are found
+in iterations, starting from 0; faults are rare among the partners of a node, so a few iterations suffice. All tables
+have a row for each node and a column for each round, so time and memory grow with the number of measured pairs.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from reframe_checks.localise.pairs import LEAST_NODES_OF_SWITCH, SLOW_SHARE
 
 QUARTILE = 0.25
 TURNS = 4
-# Of fewer partners within its leaf switch a node is not told from them.
+# With fewer partners within its leaf switch, a node cannot be separated from them.
 LEAST_WITHIN = 3
 
 Ints = NDArray[np.int64]
@@ -30,14 +30,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rounds:
-    """n x rounds: with whom each node was measured, and the logarithm of the time, NaN where it was idle."""
+    """Tables (n x rounds): the partner of each node, and the logarithm of the time; NaN while the node was idle."""
 
     partner: NDArray[np.int32]
     logs: NDArray[np.float32]
 
     @classmethod
     def of(cls, nodes: int, rounds: int, round_of: Ints, first: Ints, second: Ints, logs: Floats) -> "Rounds":
-        """From the pairs of all rounds; each node is in one of a round at most."""
+        """Make the tables from the pairs of all rounds; each node is in at most one pair of a round."""
         partner = np.zeros((nodes, rounds), dtype=np.int32)
         table = np.full((nodes, rounds), np.nan, dtype=np.float32)
         for here, there in ((first, second), (second, first)):
@@ -48,9 +48,12 @@ class Rounds:
 
 @dataclass(frozen=True)
 class SampleFit:
-    """Natural logarithms, above 0 is slower than the typical node. ``within`` and ``between`` (n) are a node's effects
-    on pairs within its leaf switch and all others, NaN where too few were measured; ``residual`` (n x rounds) is
-    what both nodes do not explain of pairs between leaf switches, NaN for others."""
+    """The result of the fit, in natural logarithms; above 0 is slower than the typical node.
+
+    ``within`` and ``between`` (n) are a node's effects on pairs within its leaf switch and on all others; NaN if too
+    few pairs were measured. ``residual`` (n x rounds) is the part of pairs between leaf switches that the nodes do not
+    explain; NaN for other pairs.
+    """
 
     level_within: float
     level_between: float
@@ -60,7 +63,10 @@ class SampleFit:
 
 
 def fit(rounds: Rounds, leaf: Ints) -> SampleFit:
-    """:param leaf: the number of each node's leaf switch; below 0 where it is on none that is known."""
+    """Fit the effects of nodes.
+
+    :param leaf: the number of each node's leaf switch; below 0 if its switch is not known.
+    """
     inside = (leaf[:, None] >= 0) & (leaf[rounds.partner] == leaf[:, None])
     level_within, within, _ = _effects(rounds, inside, LEAST_WITHIN)
     level_between, between, residual = _effects(rounds, ~inside, 1)
@@ -77,14 +83,14 @@ def _effects(rounds: Rounds, chosen: NDArray[np.bool_], least: int) -> tuple[flo
         effects = _lower_quartiles(logs - np.float32(level) - effects[rounds.partner])
         effects = np.nan_to_num(effects - np.float32(np.nanmedian(effects)))
     residual = logs - np.float32(level) - effects[rounds.partner] - effects[:, None]
-    if known.size:  # of two typical nodes, also where many pairs have one that is not
+    if known.size:  # the level of two typical nodes, also if many pairs have a node that is not typical
         typical = np.float32(np.nanmedian(residual))
         level, residual = level + float(typical), residual - typical
     return level, np.where(enough, effects.astype(float), np.nan), residual
 
 
 def _lower_quartiles(table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of the figures in each row; NaN where there are none."""
+    """Return the lower quartile of each row; NaN for a row without figures."""
     ordered = np.sort(table, axis=1)  # NaN last
     count = np.isfinite(ordered).sum(axis=1)
     place = np.floor(QUARTILE * np.maximum(count - 1, 0)).astype(np.int64)
@@ -93,29 +99,32 @@ def _lower_quartiles(table: NDArray[np.float32]) -> NDArray[np.float32]:
 
 # Findings of a sample of the pairs:
 #
-# - **Node**: slow to its leaf switch's other nodes and to all others.
-# - **Leaf switch**: its nodes are slow alike. When they are not slow to each other, its uplinks are.
-# - **One way out of a leaf switch**, with static routing: a share of its pairs with other leaf switches is slow, the
-#   rest is not, for each destination has a way of its own.
-# - **One way out of a leaf switch**, with adaptive routing: all its pairs with other leaf switches are slower by a
-#   little, for packets take all ways in turn.
-# - **Link**: a pair that is slow although nothing of the above explains it, also when it is measured alone.
+# - **Node**: slow to the other nodes of its leaf switch and to all others.
+# - **Leaf switch**: its nodes are equally slow. If they are not slow to each other, its uplinks are slow.
+# - **One uplink of a leaf switch**, with static routing: a share of its pairs with other leaf switches is slow, because
+#   each destination has one path.
+# - **One uplink of a leaf switch**, with adaptive routing: all its pairs with other leaf switches are slightly slower,
+#   because packets use all paths.
+# - **Link**: a pair that is slow, also when measured alone, and nothing above explains it.
 
-# With two leaf switches nothing says which is usual.
+# With two leaf switches, the usual one is not known.
 LEAST_LEAVES = 3
-# A leaf switch that is slower by less is as the others; nor is one named of whose pairs a smaller share than this is
-# slow beyond the usual share. One of 20 uplinks at half of its speed takes 2.5 % of what all carry; one of 64 is the
-# way of 1.6 % of the pairs.
+# A leaf switch is named only if it is slower by at least the first value, or if the share of its slow pairs exceeds the
+# usual share by the second. One of 20 uplinks at half speed takes 2.5 % of the total bandwidth; one of 64 is the path
+# of 1.6 % of the pairs.
 LEAST_LEAF_EFFECT, LEAST_SHARE = 0.011, 0.01
-# The noise of leaf switches is never taken to be smaller: each is the middle of its nodes' many pairs.
+# Lower limit of the noise of leaf switches: each is the median of its nodes' many pairs.
 LEAF_NOISE_FLOOR = 0.001
 
 
 @dataclass(frozen=True)
 class JudgedSample:
-    """``slowness`` (n): what a pair of the node with a typical one takes, in the unit of the times given, by the slower
-    of its pairs within its leaf switch and others; ``leaf_slowness``: a pair of a typical node of each leaf switch with
-    one of another."""
+    """Findings and figures of a sample, in the unit of the given times.
+
+    ``slowness`` (n): the time of a pair of the node with a typical node, by the slower of its pairs within its leaf
+    switch and its other pairs. ``leaf_slowness``: the time of a pair of a typical node of each leaf switch with a node
+    of another leaf switch.
+    """
 
     findings: list[Finding]
     slowness: Floats
@@ -124,7 +133,7 @@ class JudgedSample:
 
 
 def leaf_numbers(nodes: Sequence[str], switch_of: Mapping[str, str]) -> tuple[Ints, list[str]]:
-    """The number of each node's leaf switch, -1 where it is on none, and the names of these."""
+    """Return the number of each node's leaf switch (-1 if it is not known), and the names of the switches."""
     names = sorted({switch_of[node] for node in nodes if node in switch_of})
     number = {name: place for place, name in enumerate(names)}
     return np.array([number.get(switch_of.get(node, ""), -1) for node in nodes]), names
@@ -139,13 +148,13 @@ def suspects_of_samples(
     switch_of: Mapping[str, str] | None = None,
     alone: Mapping[tuple[int, int], float] | None = None,
 ) -> JudgedSample:
-    """Ranked findings, the strongest evidence first.
+    """Return ranked findings, the strongest evidence first.
 
-    :param quantity: what was measured, for people.
-    :param rounds: of all pairs measured; logarithms of a time.
-    :param least_slowdown: what is less times slower than its like is no suspect node, link or switch.
-    :param switch_of: the leaf switch of each node; nodes that are not in it are taken to be on none.
-    :param alone: of some pairs, the time measured while no other pair was.
+    :param quantity: the name of the measured quantity, for readers.
+    :param rounds: all measured pairs; logarithms of a time.
+    :param least_slowdown: the least factor by which a suspect node, link or switch is slower than its equals.
+    :param switch_of: node -> leaf switch; nodes that are missing are on no known switch.
+    :param alone: some pairs -> time, measured alone.
     """
     leaf, names = leaf_numbers(nodes, switch_of or {})
     fitted = fit(rounds, leaf)
@@ -164,7 +173,7 @@ class _Judge:
         self.fitted, self.least = fitted, least
         self.members = _members(leaf, len(names))
         self.leaf_effect = np.array([_median(fitted.between[inside]) for inside in self.members])
-        self.base = np.zeros(len(nodes))  # what a node is held against: its slow switch
+        self.base = np.zeros(len(nodes))  # the effect of a node's slow switch, which its own effect excludes
         self.blamed = np.zeros(len(nodes), dtype=bool)
 
     def unreached(self, rounds: Rounds) -> list[Finding]:
@@ -175,14 +184,14 @@ class _Judge:
         ]
 
     def leaves(self) -> list[Finding]:
-        """One finding at most for each leaf switch."""
+        """Return at most one finding for each leaf switch."""
         told = [place for place, inside in enumerate(self.members) if len(inside) >= LEAST_NODES_OF_SWITCH]
         if len(told) < LEAST_LEAVES:
             return []
         effects = self.leaf_effect[told] - np.nanmedian(self.leaf_effect[told])
         spread = noise(effects, LEAF_NOISE_FLOOR)
         shares, strengths = self._slow_shares(told)
-        needed = least_score(3 * len(told))  # each may be named for three reasons
+        needed = least_score(3 * len(told))  # three reasons can name a switch
         found = []
         for place, effect, share, strength in zip(told, effects, shares, strengths, strict=True):
             inside = self.members[place]
@@ -203,13 +212,13 @@ class _Judge:
             Finding(
                 "node", self.nodes[i], (self.nodes[i],), self.quantity, float(effects[i] / spread),
                 float(np.exp(effects[i])),
-                f"slower to all: {np.exp(effects[i]):.2f} times the typical node, by a sample of its pairs",
+                f"{np.exp(effects[i]):.2f} times slower than the typical node, by a sample of its pairs",
             )
             for i in slow
         ]  # fmt: skip
 
     def links(self, alone: Mapping[tuple[int, int], float]) -> list[Finding]:
-        """Pairs of nodes that nothing else is found against."""
+        """Return findings for slow pairs of nodes that have no other finding."""
         spread, found = noise(self.fitted.residual), []
         needed = least_score(np.isfinite(self.fitted.residual).sum() // 2)
         for (i, j), time in alone.items():
@@ -243,7 +252,7 @@ class _Judge:
         return self._switch(
             place, score, float(np.exp(effect)),
             f"its {len(inside)} nodes are typically {np.exp(effect):.2f} times slower than others"
-            + (", but not to each other: look at its uplinks" if within < effect / 2 else ""),
+            + (", but not to each other: check its uplinks" if within < effect / 2 else ""),
         )  # fmt: skip
 
     def _one_way_static(self, place: int, share: float, score: float) -> Finding:
@@ -253,16 +262,16 @@ class _Judge:
         factor = float(np.exp(np.median(slow[slow >= self.least])))
         return self._switch(
             place, score, factor,
-            f"{100 * share:.1f} % more of its pairs with other switches are slow, typically {factor:.2f} times, than "
-            "of other switches: as with one bad uplink and static routing",
+            f"{100 * share:.1f} % more of its pairs with other switches are slow than usual, typically {factor:.2f} "
+            "times: as with one bad uplink and static routing",
         )  # fmt: skip
 
     def _one_way_adaptive(self, place: int, effect: float, score: float) -> Finding:
         self.blamed[self.members[place]] = True
         return self._switch(
             place, score, float(np.exp(effect)),
-            f"all its pairs with other switches are typically {np.exp(effect):.3f} times slower than of other "
-            "switches: as with one bad uplink and adaptive routing",
+            f"all its pairs with other switches are typically {np.exp(effect):.3f} times slower than usual: as with "
+            "one bad uplink and adaptive routing",
         )  # fmt: skip
 
     def _switch(self, place: int, score: float, slowdown: float, evidence: str) -> Finding:
@@ -270,11 +279,13 @@ class _Judge:
         return Finding("switch", self.names[place], named, self.quantity, float(score), slowdown, evidence)
 
     def _slow_shares(self, told: Sequence[int]) -> tuple[Floats, Floats]:
-        """Of each leaf switch: which share of its pairs with others is slow beyond the usual, and how many times the
-        noise that is, which is never less than that of so many independent pairs."""
+        """Return, for each leaf switch, the share of its slow pairs with other switches beyond the usual share.
+
+        The second value is this share in units of the noise, with the noise of independent pairs as the lower limit.
+        """
         residual = self.fitted.residual
         known = np.isfinite(residual).sum(axis=1)
-        # A node that is served by the bad way is slow to all other switches, but not within its own.
+        # A node behind the bad uplink is slow to all other switches, but not within its own.
         served = (self.fitted.between - np.nan_to_num(self.leaf_effect)[self.leaf] >= self.least) & (
             self.fitted.within < self.least / 2
         )
@@ -283,13 +294,13 @@ class _Judge:
         counts = np.array([slow[self.members[place]].sum() for place in told], dtype=float)
         share = counts / np.maximum(pairs, 1)
         usual = float(np.median(share))
-        # Anscombe 1948: of counts, which are skew, this is normal with a deviation of 1.
+        # Anscombe 1948: this transform of counts is normal with a deviation of 1.
         strength = 2 * (np.sqrt(counts + 3 / 8) - np.sqrt(usual * pairs + 3 / 8))
         return share - usual, strength / noise(strength, 1.0)
 
 
 def _members(leaf: Ints, leaves: int) -> list[NDArray[np.intp]]:
-    """The nodes of each leaf switch."""
+    """Return the nodes of each leaf switch."""
     order = np.argsort(leaf, kind="stable")
     bounds = np.searchsorted(leaf[order], np.arange(leaves + 1))
     return [order[begin:end] for begin, end in itertools.pairwise(bounds)]

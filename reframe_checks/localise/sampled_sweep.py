@@ -1,4 +1,4 @@
-"""All nodes by a sample of their pairs: figures of each, groups of them against each other, and findings."""
+"""Judge all nodes by a sample of their pairs: figures of each node, figures between groups of nodes, and findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from reframe_checks.localise.pairs import Pair, slower_side
 from reframe_checks.localise.sampled_pairs import Ints, JudgedSample, Rounds, leaf_numbers, suspects_of_samples
 from reframe_checks.parsers.pair_sweep import PairSamples, Payloads
 
-# So many groups of nodes stand for all in a matrix: no page has a pixel for each of many more pairs.
+# Largest number of groups of nodes in a matrix: a page has no pixels for more pairs.
 GROUPS = 256
-# More findings help nobody: something common to them is wrong.
+# With more findings, the cause is common to all of them.
 MOST_FINDINGS = 500
 
 
 @dataclass(frozen=True)
 class SampledSweep:
-    """The figures of ``samples``, of which pairs are slower or lose more than the limits say."""
+    """The figures of ``samples``, and findings for pairs that exceed the limits."""
 
     samples: PairSamples
     switch_of: Mapping[str, str]
@@ -31,7 +31,7 @@ class SampledSweep:
 
     @cached_property
     def latency(self) -> JudgedSample:
-        """In us."""
+        """Judge the latency, in us."""
         alone = {pair: measured[0] for pair, measured in self._alone.items()}
         return self._judged("latency", self.samples.pairs["latency_us"].astype(float), alone)
 
@@ -52,7 +52,7 @@ class SampledSweep:
 
     @cached_property
     def _alone(self) -> dict[Pair, tuple[float, float]]:
-        """Latency and slower bandwidth of the pairs that were measured alone, too."""
+        """Latency and slower bandwidth of the pairs that were also measured alone."""
         place = {node: number for number, node in enumerate(self.samples.nodes)}
         return {
             (place[one.pair[0]], place[one.pair[1]]): (one.latency_us, min(one.bandwidths_mbps))
@@ -61,7 +61,7 @@ class SampledSweep:
 
     @cached_property
     def _distinct(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Each pair that was measured, however often, as first * n + second; and which of them a measurement is of."""
+        """Each distinct measured pair, as first * n + second; and the index of the pair of each measurement."""
         pairs = self.samples.pairs
         keys, of = np.unique(
             pairs["first"].astype(np.int64) * len(self.samples.nodes) + pairs["second"], return_inverse=True
@@ -70,14 +70,14 @@ class SampledSweep:
 
     @cached_property
     def partners(self) -> list[int]:
-        """With how many others each node was measured."""
+        """The number of other nodes that each node was measured with."""
         keys, _ = self._distinct
         nodes = len(self.samples.nodes)
         return [int(count) for count in np.bincount(np.concatenate(np.divmod(keys, nodes)), minlength=nodes)]
 
     @cached_property
     def loss_shares(self) -> Floats:
-        """Of the packets of each distinct pair."""
+        """The share of lost packets of each distinct pair."""
         keys, of = self._distinct
         sent, lost = (np.bincount(of, self.samples.pairs[name], len(keys)) for name in ("sent", "lost"))
         return lost_shares(sent, lost, least_loss=self.least_loss)
@@ -87,7 +87,7 @@ class SampledSweep:
         return float(np.median(self.samples.pairs["sent"]))
 
     def wrong_payloads(self) -> tuple[list[str], list[Finding]]:
-        """Tell the operator what is wrong, and who is to blame."""
+        """Return texts for the operator about wrong messages, and the findings."""
         pairs, nodes = self.samples.pairs, self.samples.nodes
         bad = pairs[pairs["wrong_messages"] > 0]
         payloads = [
@@ -122,7 +122,7 @@ class SampledSweep:
 
     @cached_property
     def slow_only_under_load(self) -> int:
-        """Pairs that were slower in some round than both of their nodes explain, and were not when measured alone."""
+        """The number of pairs that were slow in a round beyond their nodes' effects, but not when measured alone."""
         confirmed = sum(
             finding.kind == "link" and finding.score is not None
             for finding in (*self.latency.findings, *self.bandwidth.findings)
@@ -132,14 +132,14 @@ class SampledSweep:
         return max(sum(slow) - confirmed, 0)
 
     def slowness_of_ways(self, judged: JudgedSample, alone_at: int) -> Floats:
-        """Of each node with a typical one, and of pairs that were measured alone; none of these better than typical."""
+        """Return the slowness of each node with a typical node, and of pairs measured alone, at least typical."""
         typical = float(np.nanmedian(judged.slowness))
         alone = [measured[alone_at] if alone_at == 0 else 1 / measured[alone_at] for measured in self._alone.values()]
         return np.concatenate([judged.slowness, np.fmax(alone, typical)]) if alone else judged.slowness
 
     @cached_property
     def groups(self) -> tuple[list[str], Ints]:
-        """Names of at most ``GROUPS`` groups of nodes, leaf switches where these are known; and each node's group."""
+        """The names of at most ``GROUPS`` groups of nodes (leaf switches, if known), and the group of each node."""
         leaf, names = leaf_numbers(self.samples.nodes, self.switch_of)
         if not names:
             order = np.argsort(np.argsort(np.array(self.samples.nodes)))
@@ -156,11 +156,11 @@ class SampledSweep:
         return labels, group
 
     def latency_of_groups(self) -> Floats:
-        """Median of the pairs of each two groups in us; NaN where none was measured."""
+        """Return the median latency between each two groups, in us; NaN where no pair was measured."""
         return self._medians(self.samples.pairs["latency_us"], self.samples.pairs["latency_us"])
 
     def bandwidth_of_groups(self) -> Floats:
-        """As above, in MB/s; the row sends to the column."""
+        """Return the median bandwidth between each two groups, in MB/s; the row sends to the column."""
         return self._medians(self.samples.pairs["to_second_mbps"], self.samples.pairs["to_first_mbps"])
 
     def _medians(self, there: NDArray[np.float32], back: NDArray[np.float32]) -> Floats:

@@ -1,8 +1,8 @@
-"""Slow storage targets of a striped file system, slow servers with all of their targets, and slow clients.
+"""Find slow storage targets of a striped file system, slow servers with all their targets, and slow clients.
 
-Each target was measured by several clients, each time alone on its server. What a client adds is taken from each figure
-(median polish, Tukey 1977, of logarithms: rates scatter by factors), and what is left is the target's own. Nothing is
-faster than its cause: a slow target is slow each time, and of a slow server every target is.
+Several clients measured each target, each time alone on its server. The effect of the client is removed from each
+figure (median polish, Tukey 1977, of logarithms, because rates scatter by factors); the rest belongs to the target. A
+slow target is slow each time, and all targets of a slow server are slow.
 """
 
 import statistics
@@ -14,7 +14,7 @@ import numpy as np
 
 from reframe_checks.localise.finding import Finding, least_score, noise, ranked, suspects_of_nodes
 
-# Far more than it takes until nothing changes.
+# Far more than needed for convergence.
 POLISHES = 10
 
 
@@ -29,7 +29,7 @@ class TargetSample:
 
 @dataclass(frozen=True)
 class Slowness:
-    """Logarithms of how much slower than usual: of each target each time and typically, and of each client."""
+    """Logarithms of the slow-down: of each target, each time and typically, and of each client."""
 
     each_time: Mapping[str, Sequence[float]]
     targets: Mapping[str, float]
@@ -37,7 +37,10 @@ class Slowness:
 
 
 def slowness_of(samples: Sequence[TargetSample]) -> Slowness:
-    """:param samples: at least one; each target by two clients or more, unless there is only one."""
+    """Separate the slow-down of targets and of clients.
+
+    :param samples: at least one; each target has two clients or more, unless there is only one client.
+    """
     clients = dict.fromkeys(sorted({one.client for one in samples}), 0.0)
     for _ in range(POLISHES):
         each_time = _without([(one.target, one.rate, clients[one.client]) for one in samples])
@@ -50,7 +53,7 @@ def slowness_of(samples: Sequence[TargetSample]) -> Slowness:
 
 
 def _without(explained: Sequence[tuple[str, float, float]]) -> dict[str, list[float]]:
-    """By name, how slow each of its (name, rate, slowness that something else explains) was besides that."""
+    """Return the unexplained slowness of each sample (name, rate, explained slowness): name -> values."""
     found: dict[str, list[float]] = {}
     for name, rate, by_others in explained:
         found.setdefault(name, []).append(-float(np.log(rate)) - by_others)
@@ -60,13 +63,13 @@ def _without(explained: Sequence[tuple[str, float, float]]) -> dict[str, list[fl
 def suspects_of_targets(
     quantity: str, samples: Sequence[TargetSample], server_of: Mapping[str, str], *, least_slowdown: float
 ) -> list[Finding]:
-    """Ranked findings: targets, servers with all of their targets, clients. Of two targets none can be named.
+    """Return ranked findings: targets, servers with all their targets, clients. With two targets, none can be named.
 
-    :param least_slowdown: what is less times slower than its like is no suspect.
+    :param least_slowdown: the least factor by which a suspect is slower than its equals.
     """
     slowness, least = slowness_of(samples), float(np.log(least_slowdown))
     servers = _slow_servers(quantity, slowness.targets, server_of, least)
-    # A client's only figure is as much its target's.
+    # A client with only one figure cannot be separated from its target.
     times = Counter(one.client for one in samples)
     speeds = {client: float(np.exp(-value)) for client, value in slowness.clients.items() if times[client] > 1}
     clients = suspects_of_nodes(quantity, speeds, least_slowdown=least_slowdown) if speeds else []
@@ -81,7 +84,7 @@ def _slow_servers(
     for target, value in targets.items():
         members.setdefault(server_of[target], []).append(value)
     typical = {server: statistics.median(values) for server, values in members.items()}
-    # Of two, what the faster one has is usual.
+    # With two servers, the faster one is the usual one.
     usual = statistics.median_low(typical.values())
     spread = noise(np.array([value - typical[server_of[target]] for target, value in targets.items()]))
     return [

@@ -1,4 +1,4 @@
-"""Loss of latency, bandwidth and small sums on some nodes while the others load the network."""
+"""Slow-down of latency, bandwidth and small sums on some nodes (victims) while other nodes load the network."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -16,15 +16,23 @@ IMPACT = ("Time beside the load over time alone", "")
 
 @rfm.simple_test
 class Congestion(PatternCheck):
-    descr = "Latency, bandwidth and sums of some nodes beside the load of the others, and beside a control"
+    descr = (
+        "Measures latency, bandwidth and sums on some nodes while others load the network; finds poor congestion "
+        "control and routing"
+    )
     parse = staticmethod(patterns.CongestionResult.read)
     family = "network/congestion"
     measured_s = 20
     needs_partition = [CONGESTION]
     on_fabrics = False
     hint = (
-        "an impact above the control's is the network's: look at uplinks, routing and "
-        "congestion control; one that the control has, too, is the nodes' own"
+        "if an impact is above the control's, check uplinks, routing and congestion control; if the control has it, "
+        "too, the cause is on the nodes"
+    )
+    failure_means = (
+        "Messages of some nodes lose more speed beside the load of other nodes than the bound allows. If the control "
+        "loses as much, the nodes themselves are busy; otherwise routing or congestion control does not keep jobs "
+        "apart."
     )
     informational = ["impacts_above_control"]
 
@@ -44,7 +52,7 @@ class Congestion(PatternCheck):
     def require_four_nodes(self):
         if self.num_nodes_used < 4:
             raise ReframeError(
-                f"{self.current_partition.fullname}: Congestion needs four nodes or more, found {self.num_nodes_used}"
+                f"{self.current_partition.fullname}: Congestion needs 4 nodes or more, found {self.num_nodes_used}"
             )
 
     def pattern_words(self, ranks):

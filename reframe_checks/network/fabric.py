@@ -1,6 +1,6 @@
-"""A simulated fabric by itself: its description can be used, and the simulator that takes it is there.
+"""A simulated fabric alone: its description is usable, and the simulator is installed.
 
-It brings the census of the suite to a run on simulated machines, as ``PartitionState`` does to one on Slurm.
+The check records the census of the suite for runs on simulated machines, as ``PartitionState`` does on Slurm.
 """
 
 import reframe as rfm
@@ -17,14 +17,20 @@ from reframe_checks.base.provenance import suite_revision
 
 @rfm.simple_test
 class Fabric(SystemCheck):
-    descr = "The simulator takes the description of the fabric"
+    descr = (
+        "Loads the description of a simulated fabric and starts the simulator; finds a wrong description or no SimGrid"
+    )
     family = "network/fabric"
     measured_s = 1
     tags = {"smoke"}
     on_fabrics = True
     needs_partition = [SIMULATED]
     num_tasks = 2
-    hint = "`kappa fabric show` tells what the fabric is described as"
+    hint = "check the description with `kappa fabric show`"
+    failure_means = (
+        "The simulator SimGrid does not start, or the description of the fabric cannot be used, so that no other check "
+        "runs on this partition. Install the simulator, or correct the fabric's file."
+    )
     census = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @rfmb.run_after("setup")

@@ -1,7 +1,7 @@
-"""Behaviour of the MPI library: ``kappa-measure mpi``, one or several steps of it in a job, a result of each.
+"""Behaviour of the MPI library: ``kappa-measure mpi``, in one or several steps of a job, each with a result.
 
-The library, its version and its settings decide it, rather than cables: a new release, another transport or a changed
-default shows here first.
+The figures depend on the library, its version and its settings, and hardly on cables. A new release, another transport
+or a changed default shows here first.
 """
 
 import reframe as rfm
@@ -19,7 +19,7 @@ RESULT_FILE = "result.json"
 
 
 class MpiBehaviourCheck(Scaled, KappaCheck):
-    """``kappa-measure mpi SUBCOMMAND``; leaves say the words of each step and read the results."""
+    """Run ``kappa-measure mpi SUBCOMMAND``; leaves define the words of each step and read the results."""
 
     needs_partition = [MPI_BEHAVIOUR]
     needs_environ = ["sweep-build"]
@@ -41,11 +41,11 @@ class MpiBehaviourCheck(Scaled, KappaCheck):
         ]  # fmt: skip
 
     def steps(self):
-        """File of the result -> the subcommand and its options."""
+        """Return the steps: file of the result -> the subcommand and its options."""
         raise NotImplementedError
 
     def variables_of(self, name):
-        """Environment variables of this step alone."""
+        """Return the environment variables of this step only."""
         return {}
 
     @rfmb.sanity_function
@@ -58,11 +58,14 @@ class MpiBehaviourCheck(Scaled, KappaCheck):
         return self.parsed(type(self).parse, self.output_text(name), ranks=self.num_tasks, **self.asked(name))
 
     def asked(self, name):
-        """Return what the parser has to be told of the step, by its parameters."""
+        """Return the arguments of the parser for this step: name of the parameter -> value."""
         return {}
 
     def record_series(self):
-        """Keep the curves of the results, and complain of what MPI did not give."""
+        """Record the curves of the results.
+
+        :raises SanityError: MPI did not give what the check asks for.
+        """
         raise NotImplementedError
 
 
@@ -71,21 +74,28 @@ PEERS = ("Peers", "")
 
 @rfm.simple_test
 class MpiAnySource(MpiBehaviourCheck):
-    """``MPI_ANY_SOURCE`` against named sources: what it costs to let a message come from anybody, the more peers there
-    are.
+    """Compare receives from ``MPI_ANY_SOURCE`` with receives from named sources, over the number of peers.
 
-    Some libraries look through the queues of all their connections for it, as ParTec MPI did on HPC-FF, where the
-    code GENE scaled the worse for it.
+    For such a receive, some libraries search the queues of all connections. ParTec MPI did so on HPC-FF, where the code
+    GENE scaled worse because of it.
     """
 
-    descr = "Latency of receives from MPI_ANY_SOURCE and from named sources"
+    descr = (
+        "Compares receives from MPI_ANY_SOURCE with receives from named sources; finds MPI libraries that poll every "
+        "connection"
+    )
     parse = staticmethod(mpi_behaviour.AnySourceResult.read)
     family = "network/mpi-any-source"
     measured_s = 3
     scale = rfmb.parameter(["2_ranks", "two_nodes", "whole_partition"], loggable=True)
     hint = (
-        "a ratio above 1 that grows with the peers: the library polls every connection for MPI_ANY_SOURCE; let the "
-        "application name its sources, or look for a transport with one receive queue for all (UCX: ud, dc)"
+        "if the ratio grows with the peers, the library polls every connection for MPI_ANY_SOURCE; name the sources in "
+        "the application, or use a transport with one receive queue for all peers (UCX: ud, dc)"
+    )
+    failure_means = (
+        "A receive takes too long, or a receive from MPI_ANY_SOURCE costs too much more than one from a named source. "
+        "This comes from the MPI library and its settings more often than from a node: see what changed since it "
+        "passed."
     )
 
     def steps(self):
@@ -127,15 +137,22 @@ DEPTH = ("Others in the queue", "")
 
 @rfm.simple_test
 class MpiMatching(MpiBehaviourCheck):
-    """Depth of matching: how long MPI looks for the message of a receive behind many others."""
+    """Measure how long MPI searches its queues for the message of a receive, over the depth of the queues."""
 
-    descr = "Round trip of a message behind unexpected messages, and behind receives posted for others"
+    descr = (
+        "Measures the round trip of a message behind unexpected messages and behind other posted receives; finds slow "
+        "tag matching"
+    )
     parse = staticmethod(mpi_behaviour.MatchingResult.read)
     family = "network/mpi-matching"
     measured_s = 3
     hint = (
-        "a time that grows with the depth: MPI looks through lists; post receives before their messages come, keep few "
-        "outstanding, or let the adapter match tags"
+        "if the time grows with the depth, MPI searches lists; post receives before their messages arrive, keep few "
+        "receives outstanding, or let the adapter match tags"
+    )
+    failure_means = (
+        "A message behind many others in MPI's queues takes too long. This comes from the MPI library and its settings "
+        "more often than from a node: see what changed since it passed."
     )
 
     def steps(self):
@@ -168,17 +185,24 @@ SIZE = ("Message size", "B")
 
 @rfm.simple_test
 class MpiOverlap(MpiBehaviourCheck):
-    """The share of a non-blocking operation that goes on while the rank computes, without a call of MPI in between."""
+    """Measure the share of a non-blocking operation that runs while the rank computes without calling MPI."""
 
-    descr = "Share of messages and of a sum over all ranks that is hidden behind computation"
+    descr = (
+        "Measures the share of messages and of a sum over all ranks that overlaps with computation; finds MPI "
+        "libraries without progress"
+    )
     parse = staticmethod(mpi_behaviour.OverlapResult.read)
     family = "network/mpi-overlap"
     measured_s = 3
     operation = rfmb.parameter(["isend", "iallreduce"], loggable=True)
     hint = (
-        "0 % of large messages: nothing moves outside of MPI's calls; adapters that match tags, a progress thread "
-        "(MPICH: MPIR_CVAR_ASYNC_PROGRESS, Intel MPI: I_MPI_ASYNC_PROGRESS) or MPI_Test between parts of the "
-        "computation let it"
+        "0 % for large messages means that data moves only inside MPI calls; use an adapter that matches tags, a "
+        "progress thread (MPICH: MPIR_CVAR_ASYNC_PROGRESS, Intel MPI: I_MPI_ASYNC_PROGRESS), or MPI_Test during the "
+        "computation"
+    )
+    failure_means = (
+        "Too little of the communication goes on while ranks compute, so that applications which rely on it wait. This "
+        "comes from the MPI library and its settings, not from one node: see what changed since it passed."
     )
 
     iterations = 50
@@ -212,15 +236,22 @@ SIZE = ("Message size", "B")
 
 @rfm.simple_test
 class MpiPersistent(MpiBehaviourCheck):
-    """Persistent operations against ordinary non-blocking ones."""
+    """Compare persistent operations with ordinary non-blocking operations."""
 
-    descr = "Time of messages by persistent operations (MPI_Startall) and by ordinary non-blocking ones"
+    descr = (
+        "Compares messages by persistent operations (MPI_Startall) with ordinary non-blocking ones; finds slow "
+        "persistent operations"
+    )
     parse = staticmethod(mpi_behaviour.PersistentResult.read)
     family = "network/mpi-persistent"
     measured_s = 3
     hint = (
-        "persistent operations set a message up once and should take no longer: a ratio above 1 says that the library "
-        "has a fast path for MPI_Isend that MPI_Start does not take"
+        "persistent operations set up a message once, so they should not be slower; a ratio above 1 means that "
+        "MPI_Start does not take the library's fast path of MPI_Isend"
+    )
+    failure_means = (
+        "Messages by persistent or ordinary operations take too long, or persistent operations cost more than ordinary "
+        "ones. If both take long, run OsuLatency on the same nodes; if only the ratio fails, look at the MPI library."
     )
 
     def steps(self):
@@ -242,7 +273,7 @@ class MpiPersistent(MpiBehaviourCheck):
         "nonblocking_64KiB": ("us", lambda self: self.ordinary[LARGE_BYTES]),
         "persistent_8B": ("us", lambda self: self.persistent[SMALL_BYTES]),
         "persistent_64KiB": ("us", lambda self: self.persistent[LARGE_BYTES]),
-        # Of small messages, where setting them up counts.
+        # For small messages, where the set-up time matters.
         "persistent_over_nonblocking": ("", lambda self: self.persistent[SMALL_BYTES] / self.ordinary[SMALL_BYTES]),
     }
 
@@ -261,25 +292,33 @@ RATIOS = {
 
 @rfm.simple_test
 class MpiSharedWindow(MpiBehaviourCheck):
-    """Collectives of a node through a shared window against MPI's own, and a table that a node holds once.
+    """Compare collectives of a node through a shared window with MPI's own, and measure a table that a node has once.
 
-    What FIPC did with segments of System V, applications do today with ``MPI_Win_allocate_shared``: collectives of
-    the ranks of a node as copies into and out of a window, and tables of splines (EZspline) once for a node and not
-    once for each rank.
+    FIPC used segments of System V; applications today use ``MPI_Win_allocate_shared``. Then collectives of a node's
+    ranks are copies into and out of a window, and a node has a table of splines (EZspline) once, instead of once per
+    rank.
     """
 
-    descr = "Collectives of a node by MPI and through a shared window; memory and speed of a table held once"
+    descr = (
+        "Compares collectives of a node by MPI and through a shared window, and reads a shared table; finds MPI "
+        "without shared memory"
+    )
     parse = staticmethod(mpi_behaviour.SharedWindowResult.read)
     family = "network/mpi-shared-window"
     measured_s = 6
     scale = rfmb.parameter(["2_ranks", "one_node"], loggable=True)
     informational = ["copied_read"]
     hint = (
-        "a ratio far above 1 says that MPI's collectives do not go through shared memory: see its transports of a node "
-        "(btl, UCX_TLS, shm); a slow shared table lies in the memory of one NUMA domain"
+        "a ratio far above 1 means that MPI's collectives do not use shared memory: check its transports within a node "
+        "(btl, UCX_TLS, shm); if the shared table is slow, all of it is in one NUMA domain"
+    )
+    failure_means = (
+        "MPI's collectives within a node, or reads from a table that the node holds once, are too slow, or the table "
+        "saves too little memory. Look at MPI's shared-memory transport first, then at the node's memory with "
+        "NodeSweep."
     )
 
-    table_mib = SiteVariable(64, "whole number", "MiB", "table of splines, held once or by each rank")
+    table_mib = SiteVariable(64, "whole number", "MiB", "size of the table of splines, once per node or once per rank")
 
     def steps(self):
         sizes = ",".join(map(str, WINDOW_SIZES))
@@ -301,9 +340,9 @@ class MpiSharedWindow(MpiBehaviourCheck):
                 self.record_curve(f"{operation}, {way}", RANK_BYTES, (f"Time of a {operation}, {way}", "us"), times, {})
 
     metrics = {
-        # By a table that the node holds once.
+        # Memory that a node saves with one shared table.
         "memory_saved": ("MiB", lambda self: self.found.copies.mib - self.found.shared.mib),
-        # Of the slowest rank, all ranks reading the one table at once.
+        # Rate of the slowest rank, while all ranks read the shared table.
         "shared_read": ("MB/s", lambda self: self.found.read_mb_s(self.found.shared)),
         "copied_read": ("MB/s", lambda self: self.found.read_mb_s(self.found.copies)),
         "shared_over_copied_read": (

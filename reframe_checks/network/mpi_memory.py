@@ -1,7 +1,7 @@
-"""Memory of a rank over the number of its peers, and what that makes of a job on the whole partition.
+"""Memory of a rank over the number of its peers, and the extrapolation to a job on the whole partition.
 
-A library that keeps buffers for each connection needs more memory for each rank the more ranks there are: 0.55 MB a
-connection with ParTec MPI on HPC-FF, which were 2.2 GB of 3 GB with 4096 ranks. Connected on demand, only peers cost.
+A library with buffers for each connection needs more memory per rank if there are more ranks. ParTec MPI on HPC-FF took
+0.55 MB per connection: 2.2 GB of 3 GB with 4096 ranks. With connections on demand, only actual peers take memory.
 """
 
 import statistics
@@ -25,7 +25,7 @@ class MpiMemoryCheck(MpiBehaviourCheck):
 
     @property
     def full_ranks(self):
-        """A rank for each core of the partition."""
+        """The number of ranks with one rank for each core of the partition."""
         return self.partition_nodes * self.cores_per_node
 
     @staticmethod
@@ -36,14 +36,14 @@ class MpiMemoryCheck(MpiBehaviourCheck):
         return {name: ["memory"] for name in self.files_of("on_demand")}
 
     def over_runs(self, kind, figure):
-        """The median of the runs."""
+        """Return the median of a figure over the runs."""
         return statistics.median(figure(self.results[name]) for name in self.files_of(kind))
 
     def start_kib(self, kind):
         return self.over_runs(kind, lambda found: found.start_kib)
 
     def per_peer_kib(self, kind):
-        """The slope over peers; about 0, and then of either sign, where connections cost nothing."""
+        """Return the slope over peers, in KiB; about 0, with any sign, if connections take no memory."""
         return self.over_runs(kind, lambda found: found.per_peer_kib)
 
     def record_memory(self, kind):
@@ -55,18 +55,25 @@ class MpiMemoryCheck(MpiBehaviourCheck):
 
 @rfm.simple_test
 class MpiMemory(MpiMemoryCheck):
-    descr = "Memory that MPI takes of a rank for each peer, and for all ranks of the partition"
+    descr = (
+        "Measures the memory that MPI takes per peer of a rank; finds MPI libraries too large for the whole partition"
+    )
     measured_s = 3
     hint = (
-        "memory for each peer: fewer or smaller buffers for a connection (UCX: the transports dc or ud in place of rc; "
-        "shared receive queues), or fewer ranks with more threads; at start: are all ranks connected there already?"
+        "if the memory per peer is high, use fewer or smaller buffers per connection (UCX: the transports dc or ud "
+        "instead of rc; shared receive queues), or fewer ranks with more threads; if the memory at start is high, "
+        "check whether MPI connects all ranks in MPI_Init"
+    )
+    failure_means = (
+        "MPI takes more memory of a rank than the bound allows, so that a job on all nodes may run out of memory. This "
+        "comes from the transport that MPI chose: see what changed since it passed."
     )
 
     def record_series(self):
         self.record_memory("on_demand")
 
     def memory_of_full_machine(self):
-        """Extrapolate to a rank that has exchanged messages with all others, one for each core of the partition."""
+        """Extrapolate to a rank that has exchanged messages with all others, with a rank for each core; in MiB."""
         peers = self.full_ranks - 1
         return self.over_runs("on_demand", lambda found: found.start_kib + peers * max(0, found.per_peer_kib)) / 1024
 
@@ -78,7 +85,7 @@ class MpiMemory(MpiMemoryCheck):
 
 
 class MpiMemoryUnderSetting(MpiMemoryCheck):
-    """Leaves say the ``setting``, a key of the environment, and how results under it are called."""
+    """Compare memory with and without a setting; leaves name the ``setting``, a key of the environment, and results."""
 
     setting = ""
     kind = ""
@@ -98,18 +105,25 @@ class MpiMemoryUnderSetting(MpiMemoryCheck):
 
 @rfm.simple_test
 class MpiMemoryPreconnected(MpiMemoryUnderSetting):
-    descr = "Memory of a rank when MPI connects all ranks at the start, against connections on demand"
+    descr = (
+        "Compares the memory of a rank with all connections at the start and with connections on demand; finds costly "
+        "connections"
+    )
     measured_s = 4
     needs_environ = ["sweep-build", "mpi-preconnect"]
     setting, kind = "preconnect", "preconnected"
-    hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
+    hint = "leave connections to be made on demand, if programs exchange messages with few ranks"
+    failure_means = (
+        "Connecting all ranks at the start takes more memory than the bound allows. Do not use this setting for large "
+        "jobs until the memory of a connection is smaller."
+    )
 
     def connection_kib(self):
-        """Return the memory for each other rank that MPI_Init takes beyond connections on demand."""
+        """Return the memory per other rank that MPI_Init takes beyond connections on demand, in KiB."""
         return (self.start_kib("preconnected") - self.start_kib("on_demand")) / (self.num_tasks - 1)
 
     def memory_of_full_machine(self):
-        """Extrapolate the memory of a rank that is connected with all others, one for each core of the partition."""
+        """Extrapolate the memory of a rank that is connected with all others, with a rank for each core; in MiB."""
         return (self.start_kib("on_demand") + (self.full_ranks - 1) * max(0, self.connection_kib())) / 1024
 
     metrics = {
@@ -121,12 +135,21 @@ class MpiMemoryPreconnected(MpiMemoryUnderSetting):
 
 @rfm.simple_test
 class MpiMemoryUnreliable(MpiMemoryUnderSetting):
-    descr = "Memory of a rank for each peer with unreliable datagrams, against MPI's own choice"
+    descr = (
+        "Compares the memory per peer with unreliable datagrams and with MPI's default; finds a transport that is not "
+        "used"
+    )
     estimated_s = 10
     needs_environ = ["sweep-build", "mpi-unreliable"]
     setting, kind = "unreliable", "unreliable"
     informational = ["memory_saved_per_peer"]
-    hint = "datagrams share one queue among all peers: memory for each of them points at another transport being used"
+    hint = (
+        "datagrams have one queue for all peers; memory that grows with the peers means that MPI uses another transport"
+    )
+    failure_means = (
+        "With unreliable datagrams, MPI takes more memory for each peer than the bound allows, so that the setting may "
+        "not do what it is for. Check that MPI uses datagrams at all (UnreliableDatagrams)."
+    )
 
     metrics = {
         "memory_per_peer": ("KiB", lambda self: self.per_peer_kib("unreliable")),

@@ -1,8 +1,8 @@
-"""The same measurement with MPI as it is and under a setting of the site, in one job: what the setting is worth.
+"""The same measurement with MPI's defaults and with a setting of the site, in one job: does the setting help?
 
-Between two nodes: latency of 8 B, messages of 8 B a second, bandwidth of 1 MiB (own program, ``kappa-measure pairs``).
-The steps take turns, so that what changes with time changes both; of several rounds the best of each counts. Which
-variables make the setting, a site says in its environment; without them it is not provided there.
+The checks measure between two nodes: latency of 8 B, rate of messages of 8 B, bandwidth of 1 MiB (own program,
+``kappa-measure pairs``). The steps alternate, so changes over time affect both. The best of several rounds counts. A
+site's environment lists the variables of the setting; without them, the check is not provided there.
 """
 
 import fnmatch
@@ -22,17 +22,21 @@ from reframe_checks.network.transport import ASKED
 from reframe_checks.parsers import mpi_behaviour, pair_sweep, transport
 
 SHORT_BYTES, LONG_BYTES = 8, 1 << 20
-# In flight: a rate needs many short messages, a bandwidth few long ones.
+# Messages in flight: a rate needs many short messages, a bandwidth few long ones.
 WINDOWS = {SHORT_BYTES: 256, LONG_BYTES: 16}
 AS_IS, UNDER = "as-is", "under-setting"
 
 
 class MpiSettingCheck(Scaled, KappaCheck):
-    """Leaves say the ``setting``, a key of the environment."""
+    """Compare MPI's defaults with a setting; leaves name the ``setting``, a key of the environment."""
 
     family = "network/mpi-settings"
+    failure_means = (
+        "Under the site's setting, messages are slower than the bound allows, or a payload was wrong. If the figures "
+        "without the setting are slow too, the nodes or the network are at fault; otherwise do without the setting."
+    )
     needs_partition = [MPI_BEHAVIOUR]
-    # Settings and what they are worth change with software, not overnight.
+    # The effect of a setting changes with software, not overnight.
     modes = ("acceptance",)
     scale = rfmb.parameter(["2_nodes"], loggable=True)
     informational = ["latency_8B_as_is", "message_rate_as_is", "bandwidth_1MiB_as_is"]
@@ -70,7 +74,10 @@ class MpiSettingCheck(Scaled, KappaCheck):
         return True
 
     def best_of(self, kind):
-        """(latency in us, short messages a second, bandwidth of long ones in MB/s); in the slower direction."""
+        """Return latency in us, short messages per second, and bandwidth of long messages in MB/s.
+
+        Rate and bandwidth are those of the slower direction.
+        """
         results = {size: [self.result(kind, size, number) for number in range(1, self.rounds + 1)] for size in WINDOWS}
         latency_us = min(found.latency_us[0][1] for of_size in results.values() for found in of_size)
         short, long = (
@@ -84,22 +91,25 @@ class MpiSettingCheck(Scaled, KappaCheck):
         found = self.parsed(pair_sweep.PairSweepResult.read, self.output_text(name))
         self.require_all_nodes(found.nodes)
         if (found.latency_bytes, found.bandwidth_bytes) != (SHORT_BYTES, message_bytes):
-            raise SanityError(f"{name}: measured {found.latency_bytes} and {found.bandwidth_bytes} B, asked for others")
+            raise SanityError(
+                f"{name}: measured messages of {found.latency_bytes} and {found.bandwidth_bytes} B, "
+                f"expected {SHORT_BYTES} and {message_bytes} B"
+            )
         if found.not_measured:
             raise SanityError(f"{name}: no figure between {' and '.join(found.not_measured[0])}")
         if any(payloads.wrong for payloads in found.payloads) or any(one.wrong_blocks for one in found.collectives):
-            raise SanityError(f"{name}: wrong payload")
+            raise SanityError(f"{name}: messages arrived with wrong data")
         return found
 
     metrics = {
         "latency_8B": ("us", lambda self: self.best[UNDER][0]),
-        # Of messages of 8 B, 256 in flight.
+        # Messages of 8 B, 256 in flight.
         "message_rate": ("1/s", lambda self: self.best[UNDER][1]),
         "bandwidth_1MiB": ("MB/s", lambda self: self.best[UNDER][2]),
         "latency_8B_as_is": ("us", lambda self: self.best[AS_IS][0]),
         "message_rate_as_is": ("1/s", lambda self: self.best[AS_IS][1]),
         "bandwidth_1MiB_as_is": ("MB/s", lambda self: self.best[AS_IS][2]),
-        # Under the setting over as it is: below one is a gain.
+        # With the setting divided by the default; for the latency, below 1 is a gain.
         "latency_ratio": ("", lambda self: self.best[UNDER][0] / self.best[AS_IS][0]),
         "rate_ratio": ("", lambda self: self.best[UNDER][1] / self.best[AS_IS][1]),
         "bandwidth_ratio": ("", lambda self: self.best[UNDER][2] / self.best[AS_IS][2]),
@@ -108,41 +118,59 @@ class MpiSettingCheck(Scaled, KappaCheck):
 
 @rfm.simple_test
 class TagMatching(MpiSettingCheck):
-    descr = "Latency, message rate and bandwidth with tags matched in the adapter, against the host"
+    descr = (
+        "Compares latency, message rate and bandwidth with tag matching in the adapter and on the host; finds a "
+        "setting that costs time"
+    )
     estimated_s = 30
     needs_environ = ["sweep-build", "mpi-tag-matching"]
     setting = "tag_matching"
-    hint = "does `ucx_info -d` list tag matching for the adapter? Short messages gain nothing where queues are short"
+    hint = "check that `ucx_info -d` lists tag matching for the adapter; with short queues, short messages gain nothing"
 
 
 @rfm.simple_test
 class RendezvousProtocol(MpiSettingCheck):
-    descr = "Latency, message rate and bandwidth with another way of long messages, against MPI's own"
+    descr = (
+        "Compares latency, message rate and bandwidth with another rendezvous protocol and with MPI's default; finds "
+        "the slower one"
+    )
     measured_s = 13
     needs_environ = ["sweep-build", "mpi-rendezvous"]
     setting = "rendezvous"
-    hint = "compare UCX_RNDV_SCHEME and UCX_RNDV_THRESH, or the eager limit, with what MPI takes by itself"
+    hint = "compare UCX_RNDV_SCHEME and UCX_RNDV_THRESH, or the eager limit, with MPI's defaults"
 
 
 @rfm.simple_test
 class ShortQueues(MpiSettingCheck):
-    descr = "Latency, message rate and bandwidth with short queues, against MPI's own"
+    descr = (
+        "Compares latency, message rate and bandwidth with short queues and with MPI's default; finds queues that are "
+        "too short"
+    )
     measured_s = 13
     needs_environ = ["sweep-build", "mpi-short-queues"]
     setting = "short_queues"
-    hint = "short queues save memory for each connection; where they cost no rate, they are the better choice"
+    hint = "short queues save memory per connection; use them if they do not reduce the message rate"
 
 
 @rfm.simple_test
 class UnreliableDatagrams(MpiSettingCheck):
-    descr = "Latency, message rate and bandwidth with unreliable datagrams, against reliable connections"
+    descr = (
+        "Compares latency, message rate and bandwidth with unreliable datagrams and reliable connections; finds the "
+        "cost of datagrams"
+    )
     estimated_s = 30
     needs_environ = ["sweep-build", "mpi-unreliable"]
     setting = "unreliable"
-    hint = "datagrams are of an MTU each: less bandwidth and rate; what they save, MpiMemoryUnreliable says"
+    hint = (
+        "each datagram has at most one MTU, so bandwidth and rate are lower; MpiMemoryUnreliable shows the saved memory"
+    )
+    failure_means = (
+        "With unreliable datagrams, messages are slower than the bound allows, a payload was wrong, or MPI did not use "
+        "datagrams. If the figures without the setting are slow too, the nodes or the network are at fault."
+    )
 
     def command_lines(self):
-        """With two steps before, in which MPI says what it uses."""
+        """Return the command lines; before the measurements, two steps make MPI print its transports."""
         asked = dict(setting.split("=", 1) for setting in ASKED)
         words = [self.program, "pairs", "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
         lanes = [
@@ -160,21 +188,28 @@ class UnreliableDatagrams(MpiSettingCheck):
         protocols = {lane.protocol for lanes in said.values() for lane in lanes}
         datagrams = set(fnmatch.filter(protocols, "ud*"))
         if not protocols or (protocols != datagrams if kind == UNDER else datagrams == protocols):
-            wanted = "datagrams (ud_*) alone" if kind == UNDER else "reliable connections"
-            found = ", ".join(sorted(protocols)) or "nothing said"
+            wanted = "only datagrams (ud_*)" if kind == UNDER else "reliable connections"
+            found = ", ".join(sorted(protocols)) or "no transport"
             raise SanityError(f"{self.lanes_file(kind)}: expected {wanted}, found {found}")
         return super().best_of(kind)
 
 
 @rfm.simple_test
 class TagMatchingDepth(MpiBehaviourCheck):
-    descr = "Round trip behind receives that are posted for others, with tags matched in the adapter and on the host"
+    descr = (
+        "Compares the round trip behind other posted receives with tag matching in the adapter and on the host; finds "
+        "slow matching"
+    )
     parse = staticmethod(mpi_behaviour.MatchingResult.read)
     family = "network/mpi-settings"
     estimated_s = 20
     needs_environ = ["sweep-build", "mpi-tag-matching"]
     scale = rfmb.parameter(["2_nodes"], loggable=True)
-    hint = "the adapter holds UCX_RC_MLX5_TM_LIST_SIZE receives; what is posted beyond is matched by the host"
+    hint = "the adapter matches UCX_RC_MLX5_TM_LIST_SIZE receives; the host matches all further receives"
+    failure_means = (
+        "With tags matched in the adapter, a message behind many posted receives takes too long, so that the setting "
+        "does not do what it is for. Check that the adapter supports it, or do without the setting."
+    )
 
     def steps(self):
         words = ["matching", f"--depths={','.join(map(str, DEPTHS))}"]
@@ -196,6 +231,6 @@ class TagMatchingDepth(MpiBehaviourCheck):
 
     metrics = {
         "posted_1024": ("us", lambda self: self.posted[UNDER][DEEPEST]),
-        # Over that with tags matched on the host.
+        # Divided by the time with tag matching on the host.
         "posted_1024_ratio": ("", lambda self: self.posted[UNDER][DEEPEST] / self.posted[AS_IS][DEEPEST]),
     }

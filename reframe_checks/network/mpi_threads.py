@@ -1,4 +1,4 @@
-"""The level of thread support that MPI gives for each that is asked for, and latency when several threads call MPI."""
+"""The level of thread support that MPI gives for each requested level, and latency if several threads call MPI."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -17,11 +17,11 @@ MULTIPLE = "multiple"
 class MpiThreadCheck(MpiBehaviourCheck):
     parse = staticmethod(mpi_behaviour.threads)
     family = "network/mpi-threads"
-    #: Of the step whose result has this name.
+    #: File of a step's result -> the numbers of threads in the step.
     threads_of: dict[str, list[int]]
 
     def step(self, level, threads):
-        """The words of a step, which has to know how many threads its result has."""
+        """Return the words of a step with these numbers of threads."""
         return ["threads", f"--level={level}", f"--threads={','.join(map(str, threads))}"]
 
     def asked(self, name):
@@ -30,18 +30,22 @@ class MpiThreadCheck(MpiBehaviourCheck):
     def result(self, name):
         found = super().result(name)
         if found.asked not in name:
-            raise SanityError(f"{name}: asked for the level {found.asked}")
+            raise SanityError(f"{name}: the result is for another level, {found.asked}")
         return found
 
 
 @rfm.simple_test
 class MpiThreadLevels(MpiThreadCheck):
-    descr = "Level of thread support for each level that is asked for"
+    descr = "Asks MPI for each level of thread support; finds an MPI library that gives a lower level than requested"
     measured_s = 3
     scale = rfmb.parameter(["2_ranks"], loggable=True)
     hint = (
-        "MPI gives less than was asked for: how was it configured (Open MPI: `ompi_info | grep Thread`)? A program "
-        "that does not look at what it was given fails at random"
+        "MPI gives a lower level than requested; check its configuration (Open MPI: `ompi_info | grep Thread`). A "
+        "program that does not check the level fails at random"
+    )
+    failure_means = (
+        "MPI gives a lower level of thread support than programs may ask for; programs that do not notice fail at "
+        "random. Install or select an MPI that was built with support for threads."
     )
 
     @rfmb.run_after("setup")
@@ -64,7 +68,7 @@ class MpiThreadLevels(MpiThreadCheck):
         self.record_curve("latency", ("Level asked for", ""), ("Latency of one thread", "us"), points, {})
 
     metrics = {
-        # Of the four levels, those for which MPI gives as much as was asked for, or more.
+        # How many of the four levels MPI gives at least as requested.
         "levels_given": ("", lambda self: sum(self.given[level] >= index for index, level in enumerate(THREAD_LEVELS))),
         # 0: single, 1: funneled, 2: serialized, 3: multiple.
         "highest_level": ("", lambda self: self.given[MULTIPLE]),
@@ -73,11 +77,15 @@ class MpiThreadLevels(MpiThreadCheck):
 
 @rfm.simple_test
 class MpiThreadMultiple(MpiThreadCheck):
-    descr = "Latency under MPI_THREAD_MULTIPLE, over the number of threads that call MPI at once"
+    descr = "Measures the latency over the number of threads that call MPI at the same time; finds costly locks in MPI"
     measured_s = 3
     hint = (
-        "compare with one thread at the level single: what is lost are MPI's locks; a library with one lock for all "
-        "serves threads in turns, and its message rate does not grow with them"
+        "the difference from one thread at the level single is the cost of MPI's locks; with one lock for all threads, "
+        "the message rate does not grow with the threads"
+    )
+    failure_means = (
+        "Messages of several threads take too long or are too few, or MPI does not support threads that call it at "
+        "once. This comes from the MPI library, not from one node: see what changed since it passed."
     )
 
     threads = SiteVariable(
@@ -98,8 +106,8 @@ class MpiThreadMultiple(MpiThreadCheck):
         found = self.results["multiple.json"]
         if found.provided != MULTIPLE:
             raise SanityError(
-                f"{found.mpi} gives the level {found.provided} where multiple is asked for: no latency of several "
-                "threads can be measured"
+                f"{found.mpi} gives the level {found.provided} where multiple is requested, so several threads cannot "
+                "be measured; use an MPI with MPI_THREAD_MULTIPLE"
             )
         self.alone = min(self.results["single.json"].series[0].latency_us)
         self.latencies = {one.threads: min(one.latency_us) for one in found.series}
@@ -112,7 +120,7 @@ class MpiThreadMultiple(MpiThreadCheck):
 
     metrics = {
         "latency": ("us", lambda self: self.latencies[1]),
-        # Latency of one thread, by the latency at the level that needs no locks.
+        # Latency of one thread, divided by the latency at the level single, which needs no locks.
         "multiple_over_single": ("", lambda self: self.latencies[1] / self.alone),
         "threads_latency": ("us", lambda self: self.latencies[self.series[-1]]),
         "message_rate": ("1/s", lambda self: self.rates[self.series[-1]]),

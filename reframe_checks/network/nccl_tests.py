@@ -1,6 +1,7 @@
-"""NCCL collectives over all GPUs of one node, of two and of the partition; the data is checked (``-c 1``).
+"""NCCL collectives over all GPUs of one node, of two nodes and of the partition; the data is checked (``-c 1``).
 
-Bus bandwidth, which compares with the hardware's whatever the number of ranks, is gated at the largest size.
+The bound applies to the bus bandwidth at the largest size: it is comparable with the hardware's for any number of
+ranks.
 """
 
 import reframe as rfm
@@ -20,7 +21,11 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
     needs_partition = ["nvidia"]
     needs_environ = ["nccl-tests"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
-    hint = "NCCL_DEBUG=INFO tells the transports: NVLink in a node, GPUDirect RDMA between nodes"
+    hint = "check the transports with NCCL_DEBUG=INFO: NVLink within a node, GPUDirect RDMA between nodes"
+    failure_means = (
+        "GPUs exchange data more slowly than the bound allows, or the data arrived wrong. If the case of one node "
+        "fails, look at NVLink and PCIe; if only larger cases fail, look at GPUDirect RDMA and the adapters."
+    )
 
     #: Sizes double from 1 MiB up to this, in MiB.
     largest_mib = SiteVariable(1024, "whole number", "MiB", "largest message")
@@ -40,7 +45,7 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
 
     @staticmethod
     def several_gpus(scale):
-        # A GPU alone has nobody to talk to.
+        # A single GPU has no peer.
         return [SEVERAL_GPUS] if scale == "one_node" else []
 
     @property
@@ -70,14 +75,17 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
 
 @rfm.simple_test
 class NcclAllReduce(NcclCheck):
-    descr = "NCCL all-reduce over GPUs"
+    descr = "Measures the bus bandwidth of NCCL's all-reduce over GPUs; finds slow links between GPUs and between nodes"
     estimated_s = 60
     program = "all_reduce_perf"
 
 
 @rfm.simple_test
 class NcclCollective(NcclCheck):
-    descr = "NCCL collectives over GPUs"
+    descr = (
+        "Measures the bus bandwidth of the other NCCL collectives over GPUs; finds slow links between GPUs and between "
+        "nodes"
+    )
     estimated_s = 60
     modes = ("acceptance",)
     program = rfmb.parameter(

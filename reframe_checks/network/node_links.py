@@ -1,9 +1,8 @@
 """Bandwidth between each node and the next one in the partition, in one job, to name the node with a slow link.
 
-Both directions are measured at once, because a fault may slow only one.
-A node's figure is the best of its links, because a slow partner slows a link as much as a slow node does.
-With three nodes or more this names the node; with two only the pair can be named. The gated uniformity is
-the slowest node against the median node, measured in the same run.
+Both directions are measured at the same time, because a fault may slow only one. A node's figure is its best link,
+because a slow partner slows a link as much as a slow node does. With three nodes or more, the check names the node;
+with two, only the pair. The uniformity, the slowest node divided by the median node of the same run, has a bound.
 """
 
 import statistics
@@ -24,14 +23,20 @@ SUSPECT_SHARE = 0.5
 
 @rfm.simple_test
 class NodeLinks(OnEachNode, KappaCheck):
-    descr = "Bidirectional bandwidth of every node's link, ring over the partition"
+    descr = (
+        "Measures the bidirectional bandwidth between neighbours in a ring of all nodes; finds nodes with a slow link"
+    )
     family = "network/node-links"
     relative = ["uniformity"]
     measured_s = 9
     needs_partition = ["links"]
     needs_environ = ["osu"]
     tags = {"smoke"}
-    hint = "look at this node's cable, port counters, link speed and MTU; try the node against a third one"
+    hint = "check the node's cable, port counters, link speed and MTU; test the node with a third one"
+    failure_means = (
+        "The named node exchanges data with both of its neighbours much more slowly than the others do, or all links "
+        "are below the bound. Swap the named node's cable or port, and measure again."
+    )
 
     iterations = SiteVariable(10, "whole number", "", "number of timed iterations")
     window = SiteVariable(64, "whole number", "messages", "messages in flight")

@@ -1,8 +1,8 @@
-"""Sums over all ranks with and without the network's reduction, in one job: what it gains, and what CPUs do meanwhile.
+"""Sums over all ranks with and without reductions in the network, in one job: how much time and CPU time they save.
 
-Own program, ``kappa-measure pattern allreduce``, one rank on each node and one for each core, 8 B to 1 MiB; the steps
-take turns, and of several rounds the best median of each size counts. That the network took part, the library has to
-say in its log: without a tree that SHARP's manager granted, the check fails, whatever the figures.
+The own program, ``kappa-measure pattern allreduce``, runs with one rank on each node and with one for each core, with
+8 B to 1 MiB. The steps alternate, and the best median of several rounds counts for each size. The library's log must
+show that the network took part: if SHARP's manager granted no tree, the check fails.
 """
 
 import re
@@ -23,30 +23,40 @@ from reframe_checks.parsers import patterns
 SMALL_BYTES, LARGE_BYTES = 8, 1 << 20
 HOST, NETWORK = "host", "network"
 SIZE = ("Message size", "B")
-# What libsharp says at SHARP_COLL_LOG_LEVEL=3 of a tree that it was given; who was refused has the request alone.
+# libsharp's message at SHARP_COLL_LOG_LEVEL=3 for a granted tree. After a refusal, the log has only the request.
 _GRANTED = re.compile(r"^\[[\w.-]{1,255}:\d+:\d+[^\]]{0,80}\].{0,60} INFO .{0,80}\btree_(?:info|type): ?", re.MULTILINE)
 
 
 def tree_granted(log):
-    """Tell whether libsharp says in its log that it was given a tree."""
+    """Tell whether libsharp's log shows a granted tree."""
     return bool(_GRANTED.search(log))
 
 
 def logging_alone(variables):
-    """Return the variables of a site's ``sharp`` that only have libsharp write its log."""
+    """Return those variables of a site's ``sharp`` that only make libsharp write its log."""
     return {name: value for name, value in variables.items() if "LOG" in name}
 
 
 @rfm.simple_test
 class OffloadedSums(Scaled, KappaCheck):
-    descr = "Time and CPU time of sums over all ranks, in the network against by the hosts"
+    descr = (
+        "Compares time and CPU time of sums over all ranks in the network and by the hosts; finds a SHARP that is off "
+        "or slow"
+    )
     family = "network/offloaded-sums"
     estimated_s = 60
     needs_partition = [SHARP]
     needs_environ = ["sweep-build", "mpi-sharp"]
     modes = ("acceptance",)
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
-    hint = "does the fabric's manager run (sharp_am), and does `sharp_hello` on the nodes get a tree?"
+    hint = (
+        "check that the fabric's aggregation manager runs (sharp_am), and that `sharp_hello` on the nodes gets a tree"
+    )
+    failure_means = (
+        "The network took no part in the sums, or sums in the network are slower than the bound allows. If "
+        "OsuAllreduce passes on the same nodes, repair the fabric's reduction service (SHARP); if it fails too, look "
+        "there first."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     iterations = SiteVariable(100, "whole number", "", "timed iterations of each size in each step")
@@ -69,9 +79,13 @@ class OffloadedSums(Scaled, KappaCheck):
     def read_sums(self):
         for number in range(1, self.rounds + 1):
             if not tree_granted(self.output_text(f"{NETWORK}-{number}.log")):
-                raise SanityError(f"{NETWORK}-{number}.log: no tree was granted: the network took no part in the sums")
+                raise SanityError(
+                    f"{NETWORK}-{number}.log: SHARP granted no tree, so the network did not compute the sums"
+                )
             if tree_granted(self.output_text(f"{HOST}-{number}.log")):
-                raise SanityError(f"{HOST}-{number}.log: the network took part, though it was not asked")
+                raise SanityError(
+                    f"{HOST}-{number}.log: SHARP granted a tree, although sums by the hosts were expected"
+                )
         self.times_us, self.cpu_us = {}, {}
         for kind in (HOST, NETWORK):
             rounds = [self.result(f"{kind}-{number}.json") for number in range(1, self.rounds + 1)]
@@ -95,7 +109,7 @@ class OffloadedSums(Scaled, KappaCheck):
     metrics = {
         "latency_8B": ("us", lambda self: self.times_us[NETWORK][SMALL_BYTES]),
         "latency_1MiB": ("us", lambda self: self.times_us[NETWORK][LARGE_BYTES]),
-        # In the network over by the hosts: below one is a gain.
+        # In the network divided by the hosts; below 1 is a gain.
         "ratio_8B": ("", lambda self: self.ratio(self.times_us, SMALL_BYTES)),
         "ratio_1MiB": ("", lambda self: self.ratio(self.times_us, LARGE_BYTES)),
         "cpu_ratio_1MiB": ("", lambda self: self.ratio(self.cpu_us, LARGE_BYTES)),

@@ -1,8 +1,8 @@
 """OSU Micro-Benchmarks on host memory, without collectives: between two ranks, between many, one-sided, start-up.
 
-OSU prints the mean over its iterations. One slow iteration on a busy machine moves it by orders of magnitude, so every
-benchmark runs ``repeats`` times in the same job, and the best repeat of each message size counts (the minimum latency,
-the maximum bandwidth).
+OSU prints the mean over its iterations. One slow iteration on a busy machine can change it by orders of magnitude. So
+every benchmark runs ``repeats`` times in the same job, and the best repeat of each message size counts (the minimum
+latency, the maximum bandwidth).
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from reframe_checks.parsers import osu
 
 MAX_MESSAGE_BYTES = 1 << 20
 HEADLINE_BYTES = {8: "8B", 1 << 20: "1MiB"}
-# Of an environment that has OSU's own programs in C; `osu` alone may be another implementation of them.
+# Features of an environment with OSU's own programs in C; `osu` alone may mean another implementation.
 C_SUITE = {"osu-suite", "osu-cuda"}
 
 
 @dataclass(frozen=True)
 class OsuQuantity:
-    """Measured quantity: its title and unit, the prefix of its metrics, and which repeat counts."""
+    """A measured quantity: its title and unit, the prefix of its metrics, and how to pick the best repeat."""
 
     title: str
     unit: str
@@ -39,7 +39,7 @@ BANDWIDTH = OsuQuantity("Bandwidth", "MB/s", "bandwidth", "max")
 
 
 class OsuCheck(KappaCheck):
-    """``<benchmark> -i ITERATIONS -x WARM-UP -m SMALLEST:1048576``, three times."""
+    """Run ``<benchmark> -i ITERATIONS -x WARM-UP -m SMALLEST:1048576`` three times."""
 
     needs_partition = ["network"]
     needs_environ = ["osu"]
@@ -53,13 +53,13 @@ class OsuCheck(KappaCheck):
     tunable = {"repeats": Tunable("whole number", "", "runs in the job; the best counts")}
 
     quantity = LATENCY
-    #: Whether the program can check the data that it moved (``-c``); the suite in C then has to.
+    #: True if the program can check its data (``-c``); the suite in C then must do so.
     validates = True
 
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable = self.benchmark
-        # OSU stops reading options at the first operand, which the names of the buffers are.
+        # Options come first: OSU stops reading them at the first operand, the names of the buffers.
         validation = ["-c"] if self.validation_demanded() else []
         options = ["-i", str(self.iterations), "-x", str(self.warmup), *validation, *self.size_options()]
         self.executable_opts = options
@@ -71,7 +71,7 @@ class OsuCheck(KappaCheck):
         return bool(C_SUITE & set(self.current_environ.features))
 
     def smallest_message(self):
-        """In bytes. OSU prints bandwidth with two decimals: on a loaded machine that of 1 B is 0.00 MB/s, no figure."""
+        """Return the smallest message in bytes. OSU prints two decimals: 1 B on a loaded machine would be 0.00 MB/s."""
         return min(HEADLINE_BYTES) if self.quantity is BANDWIDTH else 1
 
     def size_options(self):
@@ -82,7 +82,7 @@ class OsuCheck(KappaCheck):
         return [size for size in sizes if size >= self.smallest_message()]
 
     def gated_sizes(self):
-        """Message size in bytes -> suffix of the metric that gates it."""
+        """Return the sizes with a bound: message size in bytes -> suffix of the metric."""
         return HEADLINE_BYTES
 
     def metric_of(self, size):
@@ -106,7 +106,7 @@ class OsuCheck(KappaCheck):
             osu.parse, self.output_text(), expect_sizes=self.expected_sizes(), expect_tables=self.repeats
         )
         if self.validation_demanded() and not all(table.validated for table in tables):
-            raise SanityError("no Validation column, although the data should have been checked (-c)")
+            raise SanityError("the output has no column Validation, although OSU was called with -c to check the data")
         self.check_tables(tables)
         self.measured = osu.curve(tables, self.quantity.pick)
         self.record_curve(
@@ -119,13 +119,13 @@ class OsuCheck(KappaCheck):
         return True
 
     def check_tables(self, tables):
-        """Check the tables further; for families that demand more of their output."""
+        """Check the tables further; for families with more conditions on their output."""
 
 
 class OsuPointToPoint(ManyNodes, Placed, OsuCheck):
     """OSU point-to-point between two ranks: latency, bandwidth and bidirectional bandwidth, by placement.
 
-    The curve over message sizes is kept whole; 8 B and 1 MiB are gated. Latency is half the round-trip time.
+    The whole curve over message sizes is recorded; 8 B and 1 MiB have bounds. Latency is half the round-trip time.
     """
 
     family = "network/osu-pt2pt"
@@ -136,21 +136,29 @@ class OsuPointToPoint(ManyNodes, Placed, OsuCheck):
 
 @rfm.simple_test
 class OsuLatency(OsuPointToPoint):
-    descr = "OSU latency between two ranks"
+    descr = "Measures the latency between two ranks with OSU; finds slow routes, slow CPUs and wrong transports"
     measured_s = 4
     benchmark = "osu_latency"
     tags = {"smoke"}
-    hint = "look at the route between the nodes, CPU frequency and binding, and the transport that MPI chose"
+    hint = "check the route between the nodes, CPU frequency and binding, and MPI's transport"
+    failure_means = (
+        "Short messages between two ranks take longer than the bound allows, or data arrived wrong. Only within a "
+        "node: look at binding and clock. Only between nodes: look at the route and at TransportUsed."
+    )
 
 
 class OsuStream(OsuPointToPoint):
-    """A window of messages in flight: few iterations move enough data."""
+    """OSU with a window of messages in flight, so few iterations move enough data."""
 
     quantity = BANDWIDTH
     iterations = 10
     warmup = 2
     window = SiteVariable(64, "whole number", "messages", "messages in flight")
-    hint = "compare with the same check on other nodes; look at link width and speed, errors on the port, and the MTU"
+    hint = "compare with the same check on other nodes; check link width and speed, port errors, and the MTU"
+    failure_means = (
+        "Long messages between two ranks are slower than the bound allows, or data arrived wrong. If only pairs with "
+        "one node are slow, look at its link; if all pairs are, look at TransportUsed."
+    )
 
     def size_options(self):
         return [*super().size_options(), "-W", str(self.window)]
@@ -158,7 +166,7 @@ class OsuStream(OsuPointToPoint):
 
 @rfm.simple_test
 class OsuBandwidth(OsuStream):
-    descr = "OSU bandwidth between two ranks"
+    descr = "Measures the bandwidth between two ranks with OSU; finds links with low width or speed, or with errors"
     measured_s = 3
     benchmark = "osu_bw"
     tags = {"smoke"}
@@ -166,19 +174,21 @@ class OsuBandwidth(OsuStream):
 
 @rfm.simple_test
 class OsuBidirectionalBandwidth(OsuStream):
-    descr = "OSU bidirectional bandwidth between two ranks"
+    descr = (
+        "Measures the bandwidth in both directions between two ranks with OSU; finds links and buses that are not full "
+        "duplex"
+    )
     measured_s = 3
     benchmark = "osu_bibw"
-    # Inside a node, and between switches, it follows from bandwidth.
+    # For other placements it follows from the bandwidth in one direction.
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
 
 
 class OsuOneSided(ManyNodes, Placed, OsuCheck):
-    """OSU one-sided communication between two ranks, by placement; windows and synchronisation as OSU chooses them.
+    """OSU one-sided communication between two ranks, by placement, with OSU's default windows and synchronisation.
 
-    These programs cannot validate their data (they refuse ``-c``). They are for acceptance: the link is what
-    changes from night to night, and point-to-point shows it; where inside a node the ranks sit is left to
-    point-to-point too.
+    These programs cannot check their data (they refuse ``-c``). They run for acceptance only: links change from night
+    to night, and the point-to-point checks show that. The placements inside a node are also left to these checks.
     """
 
     family = "network/osu-onesided"
@@ -186,7 +196,11 @@ class OsuOneSided(ManyNodes, Placed, OsuCheck):
     modes = ("acceptance",)
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
     validates = False
-    hint = "if point-to-point passes on these nodes, look at the one-sided component that MPI chose"
+    hint = "if the point-to-point checks pass on these nodes, check MPI's one-sided component"
+    failure_means = (
+        "One-sided communication between two ranks is slower than the bound allows. If OsuLatency and OsuBandwidth "
+        "pass on the same nodes, the link is sound and MPI's one-sided component is at fault."
+    )
 
     def check_tables(self, tables):
         self.require_placement()
@@ -194,7 +208,7 @@ class OsuOneSided(ManyNodes, Placed, OsuCheck):
 
 @rfm.simple_test
 class OsuOneSidedLatency(OsuOneSided):
-    descr = "OSU one-sided latency"
+    descr = "Measures the latency of one-sided operations with OSU; finds a slow one-sided component of MPI"
     estimated_s = 20
     program = rfmb.parameter(
         ["osu_put_latency", "osu_get_latency", "osu_acc_latency", "osu_get_acc_latency"], loggable=True
@@ -203,7 +217,9 @@ class OsuOneSidedLatency(OsuOneSided):
 
 @rfm.simple_test
 class OsuAtomicLatency(OsuOneSided):
-    descr = "OSU latency of an atomic operation on one element"
+    descr = (
+        "Measures the latency of atomic operations on one element with OSU; finds atomics that the adapter does not run"
+    )
     estimated_s = 20
     program = rfmb.parameter(["osu_fop_latency", "osu_cas_latency"], loggable=True)
 
@@ -219,7 +235,7 @@ class OsuAtomicLatency(OsuOneSided):
 
 @rfm.simple_test
 class OsuOneSidedBandwidth(OsuOneSided):
-    descr = "OSU one-sided bandwidth"
+    descr = "Measures the bandwidth of one-sided operations with OSU; finds a slow one-sided component of MPI"
     estimated_s = 20
     program = rfmb.parameter(["osu_put_bw", "osu_get_bw", "osu_put_bibw"], loggable=True)
     quantity = BANDWIDTH
@@ -236,20 +252,34 @@ class OsuMultiPair(ManyNodes, Scaled, OsuCheck):
     family = "network/osu-multi-pair"
     needs_environ = ["osu-suite"]
     scale = rfmb.parameter(["one_node", "two_nodes"], loggable=True)
-    hint = "if one pair alone is fast, look at the adapter's queues and at ranks that share cores"
+    hint = "if a single pair is fast, check the adapter's queues, and whether ranks share cores"
 
 
 @rfm.simple_test
 class OsuMultiLatency(OsuMultiPair):
-    descr = "OSU latency of all pairs at once"
+    descr = (
+        "Measures the latency of all pairs of ranks at the same time with OSU; finds adapters that are slow with many "
+        "ranks"
+    )
     estimated_s = 30
+    failure_means = (
+        "Short messages take too long when all pairs of ranks talk at once, or data arrived wrong. If OsuLatency "
+        "passes on the same nodes, the pairs hinder each other: look at the binding and at the adapter's queues."
+    )
     benchmark = "osu_multi_lat"
 
 
 @rfm.simple_test
 class OsuMessageRate(OsuMultiPair):
-    descr = "OSU bandwidth and message rate of all pairs together"
+    descr = (
+        "Measures bandwidth and message rate of all pairs together with OSU; finds adapters that are slow with many "
+        "ranks"
+    )
     estimated_s = 30
+    failure_means = (
+        "All pairs of ranks together move too few messages or too little data, or data arrived wrong. If OsuBandwidth "
+        "passes on the same nodes, the pairs hinder each other: look at the binding and at the adapter's queues."
+    )
     benchmark = "osu_mbw_mr"
     quantity = BANDWIDTH
     iterations = 10
@@ -267,14 +297,17 @@ PAIRS, SIZE = ("Pairs of ranks", ""), ("Message size", "B")
 
 @rfm.simple_test
 class OsuNodeFill(Scaled, OsuCheck):
-    """Network bandwidth and message rate of a rank when others of its node rest: a pair of ranks for each core of two
-    nodes, for half of them, and one pair.
+    """Measure bandwidth and message rate of a pair of ranks while other cores of the nodes are idle.
 
-    One job runs all three in turn. A gain is the figure of a pair over that with all cores: 1 where a core is its
-    own limit, as many times as there are fewer pairs where the adapter is.
+    One job runs a pair for each core of two nodes, a pair for half of the cores, and one pair. The gain is the figure
+    of a pair divided by its figure with all cores. The gain is 1 if the core is the limit. With half of the pairs, it
+    is 2 if the adapter is the limit.
     """
 
-    descr = "OSU bandwidth and message rate of a pair on full and on half-filled nodes"
+    descr = (
+        "Compares bandwidth and message rate of a pair of ranks on full and half-filled nodes; finds whether core or "
+        "adapter is the limit"
+    )
     family = "network/osu-node-fill"
     estimated_s = 90
     modes = ("acceptance",)
@@ -285,11 +318,15 @@ class OsuNodeFill(Scaled, OsuCheck):
     iterations = 10
     warmup = 2
     informational = ["one_pair_bandwidth"]
-    hint = "a pair that gains nothing has its own limit, as a slow core or PCIe path; compare with OsuMessageRate"
+    hint = "if a pair gains nothing, its core or PCIe path is the limit; compare with OsuMessageRate"
+    failure_means = (
+        "A pair of ranks gains too little when half of its nodes' cores rest, or pairs are slower than the bound "
+        "allows, or data arrived wrong. If OsuMessageRate fails on the same nodes too, look there first."
+    )
 
     @property
     def fewer(self):
-        """Numbers of pairs besides one for each core."""
+        """The numbers of pairs that are measured besides one pair for each core."""
         return sorted({1, max(self.num_tasks_per_node // 2, 1)} - {self.num_tasks_per_node})
 
     def outputs_of(self, pairs):
@@ -307,7 +344,7 @@ class OsuNodeFill(Scaled, OsuCheck):
         found = {pairs: self.tables_of(pairs) for pairs in self.fewer}
         found[self.num_tasks_per_node] = tables
         self.require_pairs(self.num_tasks_per_node, self.output_text())
-        #: Pairs -> message size -> MB/s, and messages a second, of one pair.
+        #: Pairs -> message size -> MB/s, and messages per second, of one pair.
         self.bandwidths, self.rates = (
             {pairs: per_pair(osu.curve(of_pairs, "max", column=column), pairs) for pairs, of_pairs in found.items()}
             for column in (0, 1)
@@ -323,21 +360,21 @@ class OsuNodeFill(Scaled, OsuCheck):
         text = "".join(map(self.output_text, self.outputs_of(pairs)))
         tables = self.parsed(osu.parse, text, expect_sizes=self.expected_sizes(), expect_tables=self.repeats)
         if self.validation_demanded() and not all(table.validated for table in tables):
-            raise SanityError(f"{pairs} pairs: no Validation column, although the data should have been checked (-c)")
+            raise SanityError(f"{pairs} pairs: the output has no column Validation, although OSU was called with -c")
         self.require_pairs(pairs, text)
         return tables
 
     def require_pairs(self, pairs, text):
         said = [line for line in text.splitlines() if line.startswith(PAIRS_SAID)]
         if len(said) != self.repeats or not all(line.startswith(f"{PAIRS_SAID}{pairs} ]") for line in said):
-            raise SanityError(f"{self.repeats} runs of {pairs} pairs were asked for, found {said}")
+            raise SanityError(f"expected {self.repeats} runs of {pairs} pairs, found {said}")
 
     def gain(self, figures, size):
         every = self.num_tasks_per_node
         return figures[max(every // 2, 1)][size] / figures[every][size]
 
     metrics = {
-        # Of a pair, messages of 1 MiB: half of the cores against all.
+        # Bandwidth of a pair with messages of 1 MiB: half of the cores divided by all cores.
         "half_bandwidth_gain": ("", lambda self: self.gain(self.bandwidths, MAX_MESSAGE_BYTES)),
         "half_message_rate_gain": ("", lambda self: self.gain(self.rates, RATE_BYTES)),
         "one_pair_bandwidth": ("MB/s", lambda self: self.bandwidths[1][MAX_MESSAGE_BYTES]),
@@ -349,31 +386,38 @@ def per_pair(curve, pairs):
 
 
 class OsuStartup(Scaled, KappaCheck):
-    """OSU start-up: the time of MPI_Init over the scales, and that every rank of a job takes part."""
+    """OSU start-up: measure the time of MPI_Init over the scales, and require that every rank takes part."""
 
     family = "network/osu-startup"
     needs_partition = ["collectives"]
     needs_environ = ["osu-suite"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     repeats = 3
-    #: The rank that looks at its node would come later than the others, which is what is measured.
+    #: A rank that reads its node's counters would start later and change the measured time.
     watch_load = False
-    hint = "look at the PMI of the launcher, name resolution, and the file system that holds MPI's libraries"
+    hint = "check the launcher's PMI, name resolution, and the file system with MPI's libraries"
 
     def read_processes(self):
-        """The tables of all repeats, each of which counted every rank of the job."""
+        """Return the tables of all repeats.
+
+        :raises SanityError: a repeat did not count every rank of the job.
+        """
         tables = self.parsed(osu.parse, self.output_text(), expect_tables=self.repeats)
         for table in tables:
             processes = table.rows[0][[column.name for column in table.columns].index("Processes")]
             if processes != self.num_tasks:
-                raise SanityError(f"{self.num_tasks} ranks were started, {processes:g} found each other")
+                raise SanityError(f"expected {self.num_tasks} ranks in MPI_COMM_WORLD, found {processes:g}; check PMI")
         return tables
 
 
 @rfm.simple_test
 class OsuInit(OsuStartup):
-    descr = "OSU time of MPI_Init"
+    descr = "Measures the time of MPI_Init with OSU; finds slow PMI, name resolution or file systems"
     estimated_s = 30
+    failure_means = (
+        "MPI_Init takes longer than the bound allows, or not all ranks found each other. All nodes load the same "
+        "libraries then: look at the shared file system and at name resolution before the network."
+    )
     executable = "osu_init"
 
     @rfmb.sanity_function
@@ -386,8 +430,12 @@ class OsuInit(OsuStartup):
 
 @rfm.simple_test
 class OsuHello(OsuStartup):
-    descr = "OSU hello: every rank takes part"
+    descr = "Starts OSU's hello on all ranks; finds ranks that do not take part"
     estimated_s = 10
+    failure_means = (
+        "Not every rank of the job found the others, so that no MPI program can run as asked. Check that the MPI "
+        "library and the launcher fit each other."
+    )
     executable = "osu_hello"
 
     informational = ["processes"]

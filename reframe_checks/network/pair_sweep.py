@@ -1,16 +1,17 @@
-"""Latency and bandwidth of every pair of nodes in one job, and which node, link or switch is slow.
+"""Latency and bandwidth of every pair of nodes in one job, and the slow nodes, links and switches.
 
-Rounds of pairs that share no node, each round at the same time (own program, ``kappa-measure pairs``), so that n nodes
-take n - 1 rounds. The worst pairs are measured again alone: what is slow only while others run is counted, and blamed
-on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
-and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
-worst pair against the median. What the adapters count as lost meanwhile (TCP's segments sent again, errors of RDMA
-ports) shows a bad cable long before it costs bandwidth (``localise/messages.py``). Every message is compared with what
-was sent, and so are the results of collectives over all nodes (``localise/messages.py``).
+The own program, ``kappa-measure pairs``, measures in rounds of pairs that share no node; n nodes take n - 1 rounds. It
+re-measures the worst pairs alone. Pairs that are slow only under load are counted, and blame no node. A pair's
+bandwidth is the slower of its two directions. A robust fit over all pairs separates nodes, links and switches
+(``localise/pairs.py``). Bounds apply to the worst pair, and to the worst pair relative to the median.
 
-Of more nodes than ``sample_above`` only a sample of the pairs is measured: those within each leaf switch, then random
-ones between leaf switches (``localise/sampled_pairs.py``). The figures of a pair are then those of each node with a
-typical one, and of what is slow when it is measured alone, too.
+The adapters' counters show lost packets (TCP retransmissions, errors of RDMA ports). They show a bad cable long before
+it costs bandwidth (``localise/messages.py``). Every message, and every result of collectives over all nodes, is
+compared with the data that was sent (``localise/messages.py``).
+
+With more nodes than ``sample_above``, only a sample of the pairs is measured: all pairs within each leaf switch, then
+random pairs between leaf switches (``localise/sampled_pairs.py``). The figures are then those of each node with a
+typical node, and of pairs that are slow also when measured alone.
 """
 
 import math
@@ -40,29 +41,35 @@ from reframe_checks.parsers import pair_sweep, slurm
 
 RESULT, FIGURES, LEAVES = "pair_sweep.json", "pair_sweep.bin", "leaves.txt"
 MOST_ROUNDS = 1000
-# A median pair that sent fewer packets is not seen by the counters that are read.
+# If the median pair sent fewer packets, the counters do not see the fabric's packets.
 LEAST_SENT = 100
 
 
 def rounds_of_sample(nodes):
-    """All nodes together have n log n measurements; at 10,000 nodes 160 rounds."""
+    """Return the number of rounds of a sample. The measurements grow with n log n; 10,000 nodes have 160 rounds."""
     return min(math.ceil(12 * math.log2(nodes)), MOST_ROUNDS)
 
 
 def require_measured(sweep):
-    """:raises SanityError: a pair has no figure."""
+    """Require a figure for every pair.
+
+    :raises SanityError: a pair has none.
+    """
     if sweep.not_measured:
-        raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
+        raise SanityError(f"no figure for the pairs {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
 
 
 def known(nodes, values):
-    """The figures of those nodes that have one: too few pairs of a node may have been measured to tell."""
+    """Return the figures of the nodes that have one: a node with too few measured pairs has none."""
     return {node: value for node, value in zip(nodes, values, strict=True) if np.isfinite(value)}
 
 
 @rfm.simple_test
 class PairSweep(OnEachNode, KappaCheck):
-    descr = "Latency, bandwidth, packet loss and content of messages between every pair of nodes"
+    descr = (
+        "Measures latency, bandwidth, packet loss and message content between every pair of nodes; finds slow or lossy "
+        "nodes, links and switches"
+    )
     family = "network/pair-sweep"
     measured_s = 2
     needs_partition = ["links"]
@@ -70,7 +77,13 @@ class PairSweep(OnEachNode, KappaCheck):
     tags = {"smoke"}
     informational = ["slow_only_under_load", "bandwidth_across_switches", "leaf_uniformity"]
     relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches", "leaf_uniformity"]
-    hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
+    hint = (
+        "check cable, port counters, link speed and MTU of the named node, link or switch, or of the switches' uplinks"
+    )
+    failure_means = (
+        "Messages between some nodes are slow, get lost or arrive with wrong content. Kappa names the node, link or "
+        "switch that explains the pairs: check that cable and port first; stop using a node that alters content."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     latency_bytes = SiteVariable(8, "whole number", "B", "message size for the latency")
@@ -83,9 +96,9 @@ class PairSweep(OnEachNode, KappaCheck):
     windows = SiteVariable(5, "whole number", "", "windows of each bandwidth measurement")
     seconds = SiteVariable(2.0, "number", "s", "longest time of each measurement of a pair")
     least_slowdown = SiteVariable(
-        1.25, "number", "", "least slow-down, as a factor, for which a node, link or switch is named",
+        1.25, "number", "", "least slow-down, as a factor, at which a node, link or switch is named",
     )
-    least_loss = SiteVariable(0.001, "number", "", "least share of lost packets for which a pair is named")
+    least_loss = SiteVariable(0.001, "number", "", "least share of lost packets at which a pair is named")
     count_packets = SiteVariable(True, "yes or no", "", "`no` if no counter of the nodes sees the fabric's packets")
     sample_above = SiteVariable(
         512, "whole number", "nodes", "number of nodes above which a sample of the pairs is measured"
@@ -108,7 +121,7 @@ class PairSweep(OnEachNode, KappaCheck):
         if self.samples:
             self.executable_opts += [
                 f"--sample-above={self.sample_above}", f"--rounds={self.sampled_rounds}", f"--leaves={LEAVES}",
-                # Other pairs every night.
+                # Each night measures other pairs.
                 "--seed=${SLURM_JOB_ID:-1}",
             ]  # fmt: skip
             self.prerun_cmds += [f"bash {in_stage(self, 'leaves_of_nodes.sh')} {TOPOLOGY_FILE} > {LEAVES}"]
@@ -117,7 +130,7 @@ class PairSweep(OnEachNode, KappaCheck):
 
     @property
     def samples(self):
-        """Tell whether it measures a sample of the pairs."""
+        """True if the check measures a sample of the pairs."""
         return self.num_nodes_used > self.sample_above
 
     @property
@@ -143,7 +156,7 @@ class PairSweep(OnEachNode, KappaCheck):
         shares = loss_shares(*loss_counts(sweep.packets, len(nodes)), least_loss=self.least_loss)
         self.loss_percent = 100 * shares[np.ix_(order, order)]
         if wrong := complaints(sweep.nodes, sweep.payloads, sweep.collectives):
-            # Alone: a wrong content blames its nodes also on a busy machine, a bad figure does not.
+            # No other findings: wrong data blames its nodes also on a busy machine, a slow figure does not.
             self.record_findings(suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives))
             raise SanityError(f"wrong payload: {'; '.join(wrong[:8])}")
         self.record_findings(self.judged(nodes, bandwidth))
@@ -152,11 +165,15 @@ class PairSweep(OnEachNode, KappaCheck):
         return self.require_all_nodes(nodes)
 
     def require_counters(self, sent):
-        """:param sent: packets of the median pair."""
+        """Require that the counters see the packets.
+
+        :param sent: packets of the median pair.
+        :raises SanityError: they do not.
+        """
         if self.count_packets and sent < LEAST_SENT:
             raise SanityError(
-                "no counter sees the packets (OutSegs of /proc/net/snmp, port_xmit_packets of /sys/class/infiniband);"
-                " where that is so for good, the site sets extras/tuning/PairSweep/count_packets to False"
+                "no counter sees the packets (OutSegs of /proc/net/snmp, port_xmit_packets of /sys/class/infiniband); "
+                "if this is permanent, set extras/tuning/PairSweep/count_packets to False in the site's settings"
             )
 
     def read_sample(self):
@@ -173,7 +190,7 @@ class PairSweep(OnEachNode, KappaCheck):
         return self.require_all_nodes(set.intersection(*(set(told["values"]) for told in self.per_node.values())))
 
     def record_sample(self, sweep):
-        """Sets the figures that count and keeps the evidence."""
+        """Set the figures of the metrics and record the evidence."""
         nodes, (groups, _) = sweep.samples.nodes, sweep.groups
         self.record_per_node("latency", "us", known(nodes, sweep.latency.slowness))
         self.record_per_node("bandwidth", "MB/s", known(nodes, 1 / sweep.bandwidth.slowness))
@@ -194,7 +211,7 @@ class PairSweep(OnEachNode, KappaCheck):
             self.leaf_against_typical = float(np.nanmedian(leaves) / np.nanmax(leaves))
 
     def note_switches(self, nodes):
-        """Sets which pairs are on one leaf switch, and which on two."""
+        """Set which pairs are on one leaf switch, and which on two."""
         leaf = np.array([self.switch_of.get(node, "") for node in nodes])
         known = (leaf[:, None] != "") & (leaf[None, :] != "") & ~np.eye(len(nodes), dtype=bool)
         self.across = known & (leaf[:, None] != leaf[None, :])
@@ -203,7 +220,7 @@ class PairSweep(OnEachNode, KappaCheck):
             del self.perf_variables["bandwidth_across_switches"]
 
     def count_alone(self, nodes, alone, latency_us, slower_mbps):
-        """Sets the figures that count: with what was slow only under load made typical."""
+        """Set the figures of the metrics: pairs that were slow only under load get typical figures."""
         place = {node: number for number, node in enumerate(nodes)}
         pairs = {tuple(place[node] for node in measured.pair): measured for measured in alone}
         self.latency_us, slow_latency = clear_pairs(
@@ -223,7 +240,7 @@ class PairSweep(OnEachNode, KappaCheck):
             self.across_against_within = float(across / within)
 
     def judged(self, nodes, bandwidth):
-        """Findings of packets, latency and bandwidth, the strongest first."""
+        """Return the findings of packets, latency and bandwidth, the strongest first."""
         limits = {"least_slowdown": self.least_slowdown, "switch_of": self.switch_of}
         latency = suspects_of_pairs("latency", nodes, self.latency_us, **limits)
         slow = suspects_of_pairs("bandwidth", nodes, 1 / self.slower_mbps, **limits)
@@ -241,12 +258,12 @@ class PairSweep(OnEachNode, KappaCheck):
         "worst_loss": ("%", lambda self: float(np.nanmax(self.loss_percent))),
         "slowest_pair_bandwidth": ("MB/s", lambda self: float(np.nanmin(self.slower_mbps))),
         "worst_latency": ("us", lambda self: float(np.nanmax(self.latency_us))),
-        # Slowest pair against the median pair.
+        # Slowest pair divided by the median pair.
         "bandwidth_uniformity": ("", lambda self: float(np.nanmin(self.slower_mbps) / np.nanmedian(self.slower_mbps))),
-        # Median pair on two leaf switches against the median pair on one.
+        # Median pair on two leaf switches divided by the median pair on one.
         "bandwidth_across_switches": ("", lambda self: self.across_against_within),
-        # Slowest leaf switch against the median one: bandwidth of pairs between leaf switches, of a sample.
+        # Slowest leaf switch divided by the median one: bandwidth of a sample's pairs between leaf switches.
         "leaf_uniformity": ("", lambda self: self.leaf_against_typical),
-        # Median pair against the slowest.
+        # Median pair divided by the slowest.
         "latency_uniformity": ("", lambda self: float(np.nanmedian(self.latency_us) / np.nanmax(self.latency_us))),
     }

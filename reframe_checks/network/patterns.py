@@ -1,7 +1,7 @@
-"""Communication patterns: ``kappa-measure pattern``, a series over ranks in one job, its curves.
+"""Communication patterns: ``kappa-measure pattern`` as a series over ranks in one job, with its curves.
 
-The same program runs on real machines and on simulated fabrics. The largest number of ranks is gated on real ones. On
-a fabric figures are predictions: a series over ranks shows where traffic gets in its own way.
+The same program runs on real machines and on simulated fabrics. On real machines, the largest number of ranks has a
+bound. On a fabric, the figures are predictions, and the series over ranks shows contention.
 """
 
 import itertools
@@ -27,15 +27,15 @@ from reframe_checks.parsers import patterns
 
 RANKS = ("Ranks", "")
 CLOCK_FILE = "wall_clock.txt"
-# On a fabric: ranks of the series and on each node, unless the site says otherwise; as NSIM-ACE has them.
+# On a fabric: default ranks of the series and ranks on each node, as in NSIM-ACE.
 FABRIC_RANKS, FABRIC_PER_NODE = 32, 2
 
-# Iterations on a fabric, where one is as another: as many as show that.
+# Iterations on a fabric: all are equal there, and two show that.
 ALIKE = 2
 
 
 class PatternCheck(Scaled, KappaCheck):
-    """``kappa-measure pattern SUBCOMMAND`` on each number of ranks; leaves say the subcommand and read its results."""
+    """Run ``kappa-measure pattern SUBCOMMAND`` on each number of ranks; leaves define it and read its results."""
 
     needs_partition = [PATTERNS]
     needs_environ = ["sweep-build"]
@@ -61,11 +61,11 @@ class PatternCheck(Scaled, KappaCheck):
             most = min(self.num_nodes_used * per_node, FABRIC_RANKS)
         self.series = sorted(self.ranks) or (doublings(most)[1:] if self.simulated else [most])
         if not self.series or self.series[0] < 2:
-            raise ReframeError(f"{type(self).__name__}: a pattern needs two ranks or more, found {self.series}")
+            raise ReframeError(f"{type(self).__name__}: a pattern needs 2 ranks or more, found {self.series}")
         self.num_tasks, self.num_tasks_per_node = self.series[-1], min(per_node, self.series[-1])
 
     def command_lines(self):
-        """A step for each number of ranks, and the time before the first and after each."""
+        """Return a step for each number of ranks, with a time stamp before the first step and after each."""
         tick = f'echo "$EPOCHREALTIME" >> {CLOCK_FILE}'
         lines = [tick]
         for ranks in self.series:
@@ -74,7 +74,7 @@ class PatternCheck(Scaled, KappaCheck):
         return lines
 
     def prepared(self, ranks):
-        """Commands before the step on so many ranks."""
+        """Return the commands before the step on this number of ranks."""
         return []
 
     def launcher_options(self, ranks):
@@ -89,7 +89,7 @@ class PatternCheck(Scaled, KappaCheck):
         return shlex.join(words)
 
     def pattern_words(self, ranks):
-        """The subcommand and its options."""
+        """Return the subcommand and its options."""
         raise NotImplementedError
 
     @staticmethod
@@ -109,41 +109,44 @@ class PatternCheck(Scaled, KappaCheck):
         name = self.result_file(ranks)
         found = self.parsed(type(self).parse, self.output_text(name), ranks=ranks)
         if found.simulated != self.simulated:
-            raise SanityError(f"{name}: simulated is {found.simulated}, was the program built for another MPI?")
+            raise SanityError(
+                f"{name}: simulated is {found.simulated}, expected {self.simulated}: the program is built for another "
+                "MPI"
+            )
         for option, asked in self.asked().items():
             if getattr(found, option) != asked:
-                raise SanityError(f"{name}: {option} is {getattr(found, option)}, asked for {asked}")
+                raise SanityError(f"{name}: {option} is {getattr(found, option)}, expected {asked}")
         return found
 
     def asked(self):
-        """Return the options that a result has to repeat, by the parser's names."""
+        """Return the options that a result must repeat: name in the parser -> value."""
         raise NotImplementedError
 
     def record_series(self):
-        """Keep the curves of the results."""
+        """Record the curves of the results."""
         raise NotImplementedError
 
     def over_ranks(self, metric, title, unit, figure):
-        """Keep ``figure`` of each result over ranks; the largest number of ranks is the metric's."""
+        """Record ``figure`` of each result over ranks; the largest number of ranks gives the metric."""
         points = {ranks: figure(result) for ranks, result in self.results.items()}
         self.record_curve(metric, RANKS, (title, unit), points, {self.series[-1]: metric})
 
     def wall_s(self):
-        """Return the seconds of each step where the simulator ran."""
+        """Return the wall time of the simulator for each step: ranks -> s."""
         try:
             ticks = [float(line) for line in self.output_text(CLOCK_FILE).split()]
             took = [after - before for before, after in itertools.pairwise(ticks)]
             return dict(zip(self.series, took, strict=True))
         except ValueError:
-            raise SanityError(f"{CLOCK_FILE}: expected {len(self.series) + 1} times, a line each") from None
+            raise SanityError(f"{CLOCK_FILE}: expected {len(self.series) + 1} times, one on each line") from None
 
 
 class LargePuts(rfm.RegressionTestPlugin):
-    """Puts of megabytes: each MPI has them within a node, not each between nodes. It goes before the base class."""
+    """A plug-in for puts of megabytes, which some MPI libraries support only within a node. Put it before the base."""
 
-    #: Of leaves, which name it themselves.
+    #: The scales that leaves use.
     SCALES = ("one_node", "each_node", "whole_partition")
-    #: Where not, ``puts`` tells of a case.
+    #: False if only some cases put; ``puts`` then decides.
     each_case_puts = True
 
     @classmethod
@@ -164,14 +167,18 @@ class LargePuts(rfm.RegressionTestPlugin):
 
 @rfm.simple_test
 class PutBarrier(PatternCheck):
-    """Barriers made of one-sided puts of one word and polling: by the ring, and by recursive doubling."""
+    """Measure barriers made of one-sided puts of one word and polling: by a ring, and by recursive doubling."""
 
-    descr = "Time of a barrier by puts"
+    descr = "Measures the time of a barrier made of one-sided puts; finds slow puts"
     parse = staticmethod(patterns.PutBarrierResult.read)
     family = "network/put-barrier"
     measured_s = 4
     algorithm = rfmb.parameter(["ring", "recursive-doubling"], loggable=True)
-    hint = "compare with OSU's put latency: a barrier takes as many of them, one after the other, as it has steps"
+    hint = "compare with OSU's put latency: each step of the barrier takes one put latency"
+    failure_means = (
+        "A barrier made of one-sided puts takes longer than the bound allows. If OsuOneSidedLatency is slow on the "
+        "same nodes too, MPI's puts are; otherwise look for one slow node among the ranks."
+    )
 
     iterations = 100
 
@@ -189,18 +196,20 @@ class PutBarrier(PatternCheck):
 
 @rfm.simple_test
 class RandomRing(LargePuts, PatternCheck):
-    """Random ring of HPC Challenge, with messages, puts or gets: the bandwidth that is left when all ranks talk at
-    once.
-    """
+    """Measure HPC Challenge's random ring with messages, puts or gets: a rank's bandwidth while all communicate."""
 
-    descr = "Bandwidth of each rank in a ring of random order"
+    descr = "Measures the bandwidth of each rank in a ring of random order; finds contention by routing or tapering"
     parse = staticmethod(patterns.RandomRingResult.read)
     family = "network/random-ring"
     measured_s = 4
     each_case_puts = False
     scale = rfmb.parameter(LargePuts.SCALES, loggable=True)
     way = rfmb.parameter(["isend", "put", "get"], loggable=True)
-    hint = "compare with the bandwidth of one pair: what is lost is contention, by routing or a tapered network"
+    hint = "compare with the bandwidth of one pair: the difference is contention, by routing or a tapered network"
+    failure_means = (
+        "Ranks get too little bandwidth when all of them talk at once in random order. If OsuBandwidth passes on the "
+        "same nodes, look at routing and at the uplinks that they share."
+    )
 
     iterations = 5
     message_bytes = SiteVariable(2_000_000, "whole number", "B", "message to each of both neighbours")
@@ -222,9 +231,10 @@ class RandomRing(LargePuts, PatternCheck):
 
 @rfm.simple_test
 class ParticleExchange(LargePuts, PatternCheck):
-    """Exchange of particles after a domain decomposition: irregular puts, with the barrier before or after packing."""
+    """Measure an exchange of particles after a domain decomposition: irregular puts, a barrier before or after packing.
+    """
 
-    descr = "Time to pack and put particles after a domain decomposition"
+    descr = "Measures the time to pack and put particles after a domain decomposition; finds slow irregular puts"
     parse = staticmethod(patterns.ParticleExchangeResult.read)
     family = "network/particle-exchange"
     measured_s = 4
@@ -232,11 +242,15 @@ class ParticleExchange(LargePuts, PatternCheck):
     barrier = rfmb.parameter(["before", "after"], loggable=True)
     within_nodes = rfmb.parameter(["yes", "no"], loggable=True)
     informational = ["pack_time"]
-    hint = "compare the barrier before with the barrier after packing, and without the traffic inside nodes"
+    hint = "compare the cases: barrier before and after packing, with and without traffic inside nodes"
+    failure_means = (
+        "Irregular puts between all ranks take longer than the bound allows. If RandomRing is slow on the same nodes "
+        "too, look at the network; otherwise look at MPI's one-sided component."
+    )
 
     iterations = 5
     drawn = SiteVariable(1 << 18, "whole number", "", "number of drawn particles; each stands for 1512 B")
-    #: Of a node of NSIM-ACE's machine, estimated; a fabric has no memory that a program could copy in.
+    #: Estimated for a node of NSIM-ACE's machine; a fabric does not simulate memory.
     pack_gb_s = SiteVariable(1, "number", "GB/s", "rate at which a rank on a fabric packs")
 
     @rfmb.run_after("init")
@@ -268,19 +282,24 @@ LARGEST_BYTES = 1 << 20
 
 @rfm.simple_test
 class PatternAllreduce(PatternCheck):
-    """Sums over all ranks, by the hosts and in the network.
+    """Measure sums over all ranks, by the hosts and in the network.
 
-    On a real machine both are MPI_Allreduce: in the network with the library's offload, which the environment's
-    variables switch on where the partition has the feature ``sharp``. On a fabric switches that reduce are ranks of
-    their own.
+    On a real machine, both are MPI_Allreduce. If the partition has the feature ``sharp``, the environment's variables
+    switch on the library's offload. On a fabric, each switch that reduces is an additional rank.
     """
 
-    descr = "Time of sums over all ranks, by the hosts or in the network"
+    descr = (
+        "Measures sums over all ranks by the hosts or in the network; finds slow collectives and an offload that is off"
+    )
     parse = staticmethod(patterns.AllreduceResult.read)
     family = "network/pattern-allreduce"
     measured_s = 4
     where = rfmb.parameter([HOST, IN_NETWORK], loggable=True)
-    hint = "compare with OSU's allreduce; in the network, is the offload on, and does the fabric's manager run?"
+    hint = "compare with OsuAllreduce; for sums in the network, check that the offload is on and its manager runs"
+    failure_means = (
+        "Sums over all ranks take longer than the bound allows. If OsuAllreduce is slow on the same nodes too, look "
+        "there first; if only sums in the network are slow, look at the fabric's reduction service."
+    )
 
     iterations = 10
 
@@ -293,8 +312,7 @@ class PatternAllreduce(PatternCheck):
 
     @rfmb.run_after("setup")
     def one_rank_a_node(self):
-        """Switches reduce over nodes; what a node's ranks add up among themselves is another pattern, so that hosts are
-        compared with one rank each, too."""
+        """Use one rank per node on a fabric: its switches reduce over nodes only, and both kinds must be comparable."""
         if self.simulated:
             self.series = sorted({min(ranks, self.partition_nodes) for ranks in self.series})
             self.num_tasks, self.num_tasks_per_node = self.series[-1], 1
@@ -318,7 +336,7 @@ class PatternAllreduce(PatternCheck):
         return self.simulated and self.where == IN_NETWORK
 
     def launcher_options(self, ranks):
-        """The last of several counts and host files is smpirun's."""
+        """Return further options of the launcher: smpirun takes the last of several counts and host files."""
         if not self.of_switches:
             return []
         processes = ranks + len(aggregators(self.fabric, ranks, self.fabric_variant))
@@ -348,18 +366,23 @@ class PatternAllreduce(PatternCheck):
 
 @rfm.simple_test
 class NeighbourExchange(PatternCheck):
-    """The EMT application's exchange by itself: each rank with those that it shares lines with, a message for each or
-    for each line.
+    """Measure the EMT application's exchange without its computation.
+
+    Each rank exchanges with the ranks that it shares lines with: one message per rank, or one message per line.
     """
 
-    descr = "Time of an exchange on the EMT application's task graph"
+    descr = "Measures one exchange on the EMT application's task graph; finds slow messages between neighbours"
     parse = staticmethod(patterns.NeighbourExchangeResult.read)
     family = "network/neighbour-exchange"
     measured_s = 4
     message = rfmb.parameter(["pair", "line"], loggable=True)
-    #: Installed, or built beside the pattern: it needs Eigen more.
+    #: Installed, or built in addition to the pattern; it also needs Eigen.
     emt = rfmb.fixture(EmtProgram, scope="environment")
-    hint = "compare with kappa' of the EMT application, of which this is the communication alone"
+    hint = "compare with kappa' of the EMT application: this check measures only its communication"
+    failure_means = (
+        "The message exchange of the EMT application takes longer than the bound allows. If OsuLatency passes on the "
+        "same nodes, look for one slow node, or for ranks that share cores."
+    )
 
     iterations = 200
 
@@ -368,7 +391,7 @@ class NeighbourExchange(PatternCheck):
         self.prerun_cmds = [*self.prerun_cmds, f"{self.emt_command()} generate hq --network-only -o network.json"]
 
     def emt_command(self):
-        # What is built for simulations runs in no other way.
+        # A program that is built for simulations runs with the simulator's launcher only.
         launch = [self.launch_on(1)] if self.simulated else []
         return " ".join([*launch, shlex.quote(self.emt.command)])
 

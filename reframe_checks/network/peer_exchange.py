@@ -1,9 +1,9 @@
-"""What gets lost, late, twice or out of order between every two nodes, over TCP and UDP, without MPI.
+"""Lost, late, repeated and reordered packets between every two nodes, over TCP and UDP, without MPI.
 
-A fault that MPI and TCP repair costs no bandwidth, and one that stops MPI says nothing of itself: so every node sends
-long messages to every other, then for ten seconds a train of datagrams, segments and new connections
-(``base/src/job/exchange.py``). Datagrams bear their number, so that losses, outages, repetitions and their order are
-counted as such; a busy processor makes none of them. Of more nodes than 65 each exchanges with 64.
+A fault that MPI and TCP repair costs no bandwidth. A fault that stops MPI gives no figure. So every node sends long
+messages to every other node, and then datagrams, segments and new connections for ten seconds
+(``base/src/job/exchange.py``). Datagrams have numbers, so losses, outages, duplicates and reordering are counted
+exactly, and a busy processor causes none of them. With more than 65 nodes, each node exchanges with 64 others.
 """
 
 import numpy as np
@@ -27,17 +27,24 @@ from reframe_checks.parsers.exchange import exchanged
 
 @rfm.simple_test
 class PeerExchange(OncePerPartition, OnEachNode, SystemCheck):
-    descr = "Lost, late, repeated and reordered packets, outages and addresses taken, between every two nodes"
+    descr = (
+        "Sends packets between every two nodes without MPI; finds lost, late, repeated and reordered packets, outages "
+        "and duplicate addresses"
+    )
     family = "network/peer-exchange"
     measured_s = 13
     needs_partition = ["links"]
     tags = {"smoke"}
-    hint = "look at cable, switch port, firewall (`nft list ruleset`) and routes of what is named"
+    hint = "check cable, switch port, firewall (`nft list ruleset`) and routes of the named node or link"
+    failure_means = (
+        "Packets between some nodes get lost, late, doubled or out of order, or long messages do not arrive. MPI may "
+        "hide this until a job hangs: check the named node's cable, port, firewall and address."
+    )
     programs = ["./exchange.py"]
 
-    seconds = SiteVariable(10.5, "number", "s", "for which nodes send to each other; an outage that comes once is seen")
-    least_share = SiteVariable(0.5, "number", "%", "of a pair's packets or connections, for it to be named")
-    least_outage = SiteVariable(100.0, "number", "ms", "without a packet between a pair, for it to be named")
+    seconds = SiteVariable(10.5, "number", "s", "time for which nodes send to each other; one outage in it is enough")
+    least_share = SiteVariable(0.5, "number", "%", "share of a pair's packets or connections at which it is named")
+    least_outage = SiteVariable(100.0, "number", "ms", "least time without a packet at which a pair is named")
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -50,14 +57,14 @@ class PeerExchange(OncePerPartition, OnEachNode, SystemCheck):
         nodes = sorted({one.node for one in found})
         if takers := address_takers(found):
             self.suspects = [*takers]
-            self.hint = "`ip addr` there; give each node an address of its own, and see who else answers (`arping -D`)"
+            self.hint = "check `ip addr` on the node and who else answers (`arping -D`); give each node its own address"
             told = (f"{node} answers for the address of {', '.join(others)}" for node, others in takers.items())
             raise SanityError("; ".join(told))
         if failed := [f"{one.node} to {one.peer}: {one.failure}" for one in found if one.failure]:
             self.record_findings(suspects_of_failures(found, nodes))
-            raise SanityError(f"long messages do not arrive, {'; '.join(failed[:8])}")
+            raise SanityError(f"long messages do not arrive: {'; '.join(failed[:8])}")
         self.worst = {}
-        # An outage first: packets get lost in it.
+        # Outages first, because they also lose packets.
         findings = []
         for name, (unit, figure, quantity) in FIGURES.items():
             values = matrix_of(found, nodes, figure)
@@ -68,14 +75,14 @@ class PeerExchange(OncePerPartition, OnEachNode, SystemCheck):
         self.record_findings(findings)
         return self.require_all_nodes(nodes)
 
-    # Of the worst pair.
+    # Figures of the worst pair.
     metrics = {
-        # Without a packet, or with none in time.
+        # Time without a packet, or without one in time.
         "longest_outage": ("ms", lambda self: self.worst["longest_outage"]),
-        # Datagrams, those that fill a packet, or segments.
+        # The worst of datagrams, datagrams that fill a packet, and segments.
         "lost_packets": ("%", lambda self: self.worst["lost_packets"]),
         "packets_out_of_order": ("%", lambda self: self.worst["packets_out_of_order"]),
         "duplicate_packets": ("%", lambda self: self.worst["duplicate_packets"]),
-        # Which TCP had to ask for again after a second, or that failed.
+        # Connections that failed, or that TCP had to ask for again after a second.
         "slow_connections": ("%", lambda self: self.worst["slow_connections"]),
     }

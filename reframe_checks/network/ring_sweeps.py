@@ -1,4 +1,4 @@
-"""Sweeps with ``kappa-measure ring-traffic`` over a ring of nodes: every adapter alone, every pair of GPUs alone."""
+"""Sweeps with ``kappa-measure ring-traffic`` over a ring of nodes: each adapter alone, each pair of GPUs alone."""
 
 import itertools
 import shlex
@@ -24,31 +24,34 @@ from reframe_checks.parsers import transport
 
 @rfm.simple_test
 class RailSweep(OnEachNode, KappaCheck):
-    """Bandwidth of every adapter of every node, one after the other in one job: which adapter of which node is slow.
+    """Measure the bandwidth of every adapter of every node, one adapter after the other in one job.
 
-    MPI is told to use one adapter alone (``only_over`` of the vocabulary), and each node sends to both of its
-    neighbours and receives from both, all nodes at the same time (``kappa-measure ring-traffic``). A node's
-    figure over an adapter is that to the better neighbour, in the slower direction; of several rounds, in which the
-    adapters take turns, the best counts. The adapters' own counters prove that MPI did as it was told. One slow
-    adapter of a node, an adapter that is slow on all nodes, and a node that is slow over all adapters are told
-    apart in ``localise/parts.py``.
+    MPI uses one adapter only (``only_over`` of the vocabulary). All nodes send to both neighbours and receive from both
+    at the same time (``kappa-measure ring-traffic``). A node's figure for an adapter is its better neighbour, in the
+    slower direction. Adapters alternate over several rounds, and the best round counts. The adapters' own counters
+    prove that MPI used the right adapter. ``localise/parts.py`` separates a slow adapter of one node, an adapter that
+    is slow on all nodes, and a node that is slow over all adapters.
     """
 
-    descr = "Bandwidth of every adapter of every node, each alone"
+    descr = "Measures the bandwidth of every adapter of every node, each alone; finds slow adapters and rails"
     family = "network/rails"
     measured_s = 9
     needs_partition = [RAILS]
     needs_environ = ["sweep-build"]
-    # PairSweep, every night, sees what they carry together.
+    # PairSweep measures all adapters together every night.
     modes = ("acceptance",)
     relative = ["uniformity"]
-    hint = "look at cable, port counters, link speed and PCIe width of the adapter that is named, or at its switch"
+    hint = "check cable, port counters, link speed and PCIe width of the named adapter, or its switch"
+    failure_means = (
+        "An adapter of a node is slow, all adapters are below the bound, or MPI does not use the adapter that it was "
+        "told to. Look at the named adapter; if MPI does not obey on any node, look at MPI's settings."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(256, "whole number", "MiB", "data over each adapter to each of two other nodes in a round")
     rounds = SiteVariable(3, "whole number", "", "rounds in which all adapters take turns; the best counts")
     least_slowdown = SiteVariable(
-        1.25, "number", "", "least slow-down, as a factor, for which an adapter or node is named"
+        1.25, "number", "", "least slow-down, as a factor, at which an adapter or node is named"
     )
 
     @rfmb.run_after("setup")
@@ -82,7 +85,7 @@ class RailSweep(OnEachNode, KappaCheck):
         return True
 
     def best_of_rounds(self, adapter):
-        """Node -> MB/s."""
+        """Return the best of the rounds: node -> MB/s."""
         rounds = [self.speeds_of(self.result_file(number, adapter), adapter) for number in range(1, self.rounds + 1)]
         return {node: max(speeds[node] for speeds in rounds) for node in rounds[0]}
 
@@ -92,31 +95,31 @@ class RailSweep(OnEachNode, KappaCheck):
         wrong = list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, [adapter], traffic.ip_over_infiniband))
         if wrong:
             nodes = {node for node, _ in wrong}
-            # On all of them it is MPI that does not listen.
+            # On all nodes, the cause is MPI's settings and no node.
             self.suspects = sorted(nodes) if len(nodes) < len(traffic.rates_mb_s) else []
             text = "; ".join(f"{node}: {text}" for node, text in wrong[:8])
-            raise SanityError(f"{name}: MPI was told to use {adapter} alone ({', '.join(only_over(adapter))}): {text}")
+            raise SanityError(f"{name}: MPI should use only {adapter} ({', '.join(only_over(adapter))}); {text}")
         return traffic.speeds_mb_s
 
     metrics = {
         "slowest_adapter_bandwidth": ("MB/s", lambda self: self.slowest),
-        # Slowest adapter of a node against the median of all.
+        # Slowest adapter of a node divided by the median of all.
         "uniformity": ("", lambda self: self.slowest / self.typical),
     }
 
 
 @rfm.simple_test
 class GpuPairs(OnGpus, OnEachNode, KappaCheck):
-    """Bandwidth between every two GPUs of neighbouring nodes, each pair alone: which GPU of which node is slow.
+    """Measure the bandwidth between every two GPUs of neighbouring nodes, each pair alone.
 
-    In each step nodes of even numbers take one GPU and those of odd numbers one, and each node sends to both of its
-    neighbours and receives from both, out of that GPU's memory into that of theirs (own program,
-    ``kappa-measure ring-traffic --gpus``). Over all steps every GPU of a node has met every GPU of its neighbours,
-    and no other GPU of its node was at work. A slow GPU of a node, a GPU that is slow on all nodes, a slow node and
-    two GPUs that are slow only with each other are told apart in ``localise/parts.py``.
+    In each step, nodes with even numbers use one GPU and nodes with odd numbers use one GPU. Each node sends to both
+    neighbours and receives from both, from GPU memory to GPU memory (own program, ``kappa-measure ring-traffic
+    --gpus``). Over all steps, every GPU of a node meets every GPU of its neighbours, while the other GPUs of its node
+    are idle. ``localise/parts.py`` separates a slow GPU of one node, a GPU number that is slow on all nodes, a slow
+    node, and two GPUs that are slow only with each other.
     """
 
-    descr = "Bandwidth between every two GPUs of neighbouring nodes, each pair alone"
+    descr = "Measures the bandwidth between every two GPUs of neighbouring nodes; finds slow GPUs, PCIe paths and nodes"
     family = "network/gpu-pairs"
     estimated_s = 60
     needs_partition = ["links", "nvidia", SEVERAL_GPUS]
@@ -124,12 +127,16 @@ class GpuPairs(OnGpus, OnEachNode, KappaCheck):
     modes = ("acceptance",)
     rank_for_each_gpu = False
     relative = ["uniformity"]
-    hint = "look at the PCIe width and speed of the GPU that is named, at its switch, and at the adapter nearest to it"
+    hint = "check the PCIe width and speed of the named GPU, its PCIe switch, and the adapter nearest to it"
+    failure_means = (
+        "Some GPUs of neighbouring nodes exchange data too slowly, or a GPU changed its place on PCIe. Kappa names the "
+        "GPU or node that explains the pairs: look at its PCIe link and at the adapter nearest to it."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(256, "whole number", "MiB", "data from each GPU to each of two others in a round")
     rounds = SiteVariable(2, "whole number", "", "rounds in which all pairs take turns; the best counts")
-    least_slowdown = SiteVariable(1.25, "number", "", "least slow-down, as a factor, for which a GPU or node is named")
+    least_slowdown = SiteVariable(1.25, "number", "", "least slow-down, as a factor, at which a GPU or node is named")
 
     def command_lines(self):
         return [
@@ -142,7 +149,7 @@ class GpuPairs(OnGpus, OnEachNode, KappaCheck):
         ]  # fmt: skip
 
     def pairs(self):
-        """GPU of the nodes with even numbers, and of those with odd ones."""
+        """Yield each pair: the GPU of nodes with even numbers, and the GPU of nodes with odd numbers."""
         return itertools.product(range(self.gpus_per_node), repeat=2)
 
     @staticmethod
@@ -180,15 +187,18 @@ class GpuPairs(OnGpus, OnEachNode, KappaCheck):
         return traffic
 
     def require_distinct(self, buses):
-        """Each number is one GPU of its node in all steps, and no two numbers are the same."""
+        """Require that each GPU number means one GPU of its node in all steps, and each another GPU.
+
+        :raises SanityError: by the addresses on PCIe, this is not so.
+        """
         for (node, gpu), of_gpu in sorted(buses.items()):
             same = [other for other in range(gpu) if buses[node, other] & of_gpu]
             if len(of_gpu) > 1 or same:
                 what = f"was at {', '.join(sorted(of_gpu))}" + (f", as GPU {same[0]}" if same else "")
-                raise SanityError(f"{node}: GPU {gpu} {what}: expected one place of its own on PCIe")
+                raise SanityError(f"{node}: GPU {gpu} {what}: expected one PCIe address, different from other GPUs")
 
     def of_kinds(self):
-        """(GPU, GPU of a neighbour) -> median rate of all nodes, both ways."""
+        """Return (GPU, GPU of a neighbour) -> median rate over all nodes, in both directions."""
         kinds = {}
         for (_, g, _, h), rate in self.rates.items():
             for kind in {(g, h), (h, g)}:
@@ -198,6 +208,6 @@ class GpuPairs(OnGpus, OnEachNode, KappaCheck):
     metrics = {
         "slowest_gpu_bandwidth": ("MB/s", lambda self: min(self.fastest.values())),
         "slowest_pair_bandwidth": ("MB/s", lambda self: min(self.rates.values())),
-        # Slowest GPU of a node against the median of all.
+        # Slowest GPU of a node divided by the median of all.
         "uniformity": ("", lambda self: slowest_share(self.fastest)),
     }

@@ -1,4 +1,4 @@
-"""Every GPU that the site promises is visible to a job on every node, and all are alike."""
+"""Check that every GPU that the site states is visible to a job on every node, and that all GPUs are equal."""
 
 import shlex
 from collections import Counter
@@ -14,7 +14,7 @@ from reframe_checks.parsers import gpu
 
 @rfm.simple_test
 class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
-    descr = "GPUs of every node: number, model, driver, memory, ECC, PCIe link"
+    descr = "Compares number, model, driver, memory, ECC and PCIe link of all GPUs; finds missing and different GPUs"
     family = "node/gpu"
     estimated_s = 5
     needs_partition = ["nvidia"]
@@ -22,7 +22,11 @@ class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
     sourcesdir = "src"
     programs = ["nvidia-smi"]
     informational = ["gpus_slowed_down"]
-    hint = "`nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
+    hint = "check `nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
+    failure_means = (
+        "A node has fewer GPUs than the site states, or a GPU differs in model, driver, memory, ECC or PCIe link. "
+        "Reboot the named node; if the GPU is still missing or different, call the vendor."
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -54,6 +58,6 @@ class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
     steady = ["gpus_per_node_min"]
     metrics = {
         "gpus_per_node_min": ("GPUs", lambda self: min(len(devices) for devices in self.of_node.values())),
-        # By heat or lack of power, at the moment.
+        # GPUs that are slowed down by heat or lack of power at the moment.
         "gpus_slowed_down": ("GPUs", lambda self: sum(device.slowed_down is True for device in self.gpus)),
     }

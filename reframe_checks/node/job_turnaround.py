@@ -1,4 +1,4 @@
-"""How long each node takes to begin a job and to give it back: prologs, epilogs, slow slurmds."""
+"""Time that each node takes to start a job and to complete it: prologs, epilogs, slow slurmds."""
 
 import pathlib
 import statistics
@@ -19,31 +19,35 @@ from reframe_checks.parsers import node_times, slurm
 
 JOB, FIRST, SECOND = "start_of_job.txt", "first_step.txt", "second_step.txt"
 LOOK_EVERY_S = 0.5
-#: Where a node is late and all others are as quick as this, load on the machine that they share did not do it.
+#: If all other nodes are at least this quick, load on the shared machine is not the cause of a late node.
 QUICK_S = 1.5
 
 
 @rfm.simple_test
 class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
-    """Time from the start of a job to its first task, and in COMPLETING, of each node of a partition.
+    """Measure the time from a job's start to its first task, and the time in COMPLETING, for each node of a partition.
 
-    A node runs its prolog before its first task of a job. Two steps start a task on each node; by the time between
-    the two, on the node's own clock, a node whose first task began late stands out. On the job's first node the prolog
-    comes before the job script, to which slurmctld tells the time since the job began. After the job the nodes that
-    Slurm lists as completing run their epilogs. The job is not held for a second measurement, as its prologs do not run
-    again: a job of its own measures again.
+    A node runs its prolog before its first task of a job. Two steps start a task on each node. The time between the
+    two, on the node's own clock, is short on a node whose first task began late. On the job's first node, the prolog
+    runs before the job script; there, slurmctld gives the time since the job's start. After the job, nodes that Slurm
+    lists as COMPLETING run their epilogs. The check does not re-measure in the same allocation, because prologs do not
+    run again; a new job re-measures.
     """
 
-    descr = "Start and end of a job on every node: prologs, epilogs, slurmd"
+    descr = "Measures start and completion of a job on every node; finds slow prologs, epilogs and slurmds"
     family = "node/job-turnaround"
     measured_s = 2
     tags = {"smoke"}
     sourcesdir = "src"
     hold_s = 0
-    hint = "look at Prolog, Epilog and slurmd's log on the named node; run the scripts there by hand (`time`)"
+    hint = "check Prolog, Epilog and slurmd's log on the named node; run the scripts there by hand (`time`)"
+    failure_means = (
+        "A node takes too long to start the first task of a job, or to come back after it. Find the slow script in its "
+        "prolog or epilog; users wait for it at each job."
+    )
 
-    #: For a node that does not end its epilog.
-    epilog_wait_s = SiteVariable(40, "whole number", "s", "waited at most for the epilogs of the job's nodes")
+    #: Limit for a node that does not end its epilog.
+    epilog_wait_s = SiteVariable(40, "whole number", "s", "longest wait for the epilogs of the job's nodes")
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -52,7 +56,7 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
     def command_lines(self):
         return [self.launched("bash", "./start_of_task.sh", f"> {FIRST}"), *super().command_lines()]
 
-    # Before what takes time in the job.
+    # First, before other commands of the job take time.
     @rfmb.run_before("run", always_last=True)
     def ask_slurm_first(self):
         if runs_in_slurm(self):
@@ -68,8 +72,8 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
     def read_times(self):
         job = self.parsed(node_times.job_start, self.output_text(JOB)) if runs_in_slurm(self) else None
         if job is None or job.elapsed_s is None:
-            # ReFrame records no reason of a skip.
-            self.hint = "Slurm does not tell since when the job runs (`squeue`)"
+            # ReFrame records no reason for a skip.
+            self.hint = "Slurm does not report the job's start time (`squeue`)"
             self.skip(self.hint)
         nodes = self.provenance["nodelist"]
         first, second = (
@@ -92,21 +96,21 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
         return True
 
     def late(self, metric, seconds, script, when):
-        """Findings of the nodes that are out of bounds; none where half of them are."""
+        """Return a finding for each node that is out of bounds; none if this is half of the nodes or more."""
         usual = statistics.median_low(seconds.values())
         late = {node: took for node, took in seconds.items() if self.out_of_bounds(metric, took - usual)}
         if 2 * len(late) >= len(seconds):
             return []
         if late and all(took <= QUICK_S for node, took in seconds.items() if node not in late):
             self.robbed = ""
-        said = {node: f"took {took:.1f} s {when}, the median node's {usual:.1f} s" for node, took in late.items()}
+        said = {node: f"took {took:.1f} s {when}, the median node {usual:.1f} s" for node, took in late.items()}
         ranking = sorted(late, key=late.__getitem__, reverse=True)
         return [Finding("node", node, (node,), script, None, None, said[node]) for node in ranking]
 
     metrics = {
-        # From the start of the job, of the slowest node; of all nodes where Slurm runs prologs before the job.
+        # Slowest node, from the start of the job. If Slurm runs prologs at allocation: all nodes together.
         "start_max": ("s", lambda self: max(self.elapsed_s, *self.start_s.values())),
-        # The slowest node less the median node.
+        # Slowest node minus the median node.
         "start_excess": ("s", lambda self: excess(self.start_s)),
         "completing_max": ("s", lambda self: max(self.end_s.values())),
         "completing_excess": ("s", lambda self: excess(self.end_s)),
@@ -118,7 +122,7 @@ def excess(seconds):
 
 
 def completing(job, stage, patience_s):
-    """Node -> seconds from the end of the job's script until Slurm had the node back, of those that were seen so."""
+    """Return the time from the end of the job script until Slurm has the node back: node -> s, for completing nodes."""
     found, began_s = {}, time.monotonic()
     late_s = since_its_end_s(stage)
     while (now_s := time.monotonic() - began_s) < patience_s:
@@ -135,7 +139,7 @@ def completing(job, stage, patience_s):
 
 
 def since_its_end_s(stage):
-    """Both times are those of the file system, whose clock may be another."""
+    """Return the seconds since the job script's end. Both times come from the file system, whose clock may differ."""
     try:
         write_atomically(stage / "looked", "now\n", lasting=False)
         return max(0.0, (stage / "looked").stat().st_mtime - (stage / ENDED_FILE).stat().st_mtime)

@@ -1,4 +1,4 @@
-"""Odd nodes: they differ in their facts from the others, or from what the site expects."""
+"""Odd nodes: nodes whose facts differ from the other nodes', or from the values that the site expects."""
 
 import fnmatch
 import math
@@ -9,21 +9,21 @@ from types import MappingProxyType
 
 from kappa.core.vocabulary.node_facts import Bound, Rule, Value, fact_of
 
-#: Of one fact, by node.
+#: One fact: node -> value.
 Column = Mapping[str, Value]
 
-#: Facts about other nodes, which not every node tells of each.
+#: Facts about other nodes; not every node reports them about every other node.
 OF_OTHERS = ("host.", "way.", "taken.")
 CLOSE_SHARE = 0.02
 FEW_TIMES, FEW = 10, 10
-#: 1 GiB, and 1 s, in the units that facts have.
+#: 1 GiB, and 1 s, in the units of facts.
 MUCH = {"KiB": 1 << 20, "MiB": 1 << 10, "ms": 1000}
 SCARCE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class Oddity:
-    """``nodes`` are named where it is known which ones are wrong: not where half of them say this and half that."""
+    """A difference. ``nodes`` is empty if it is unknown which nodes are wrong, for instance if halves differ."""
 
     name: str
     nodes: tuple[str, ...]
@@ -42,11 +42,11 @@ def oddities(
 ) -> Iterator[Oddity]:
     """Yield the oddities of each fact.
 
-    :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
-    :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.
-    :param on_login: what the login node tells, by name; nodes have to tell the same of what they tell at all.
-    :param shared: paths where all nodes are to see the same: their source is compared, too, and no node has them on its
-        root disk.
+    :param facts: node -> name of the fact -> value. A node that lacks a fact of other nodes is odd.
+    :param expected: name or shell pattern of a fact -> value that the site expects, instead of the usual value.
+    :param on_login: name of a fact -> value on the login node; nodes that have the fact must have the same value.
+    :param shared: paths that must be the same on all nodes: their sources are compared, too, and no node may have them
+        on its root disk.
     """
     told: dict[str, dict[str, Value]] = {}
     for node, of_node in facts.items():
@@ -85,15 +85,15 @@ def _not_as_on_login(name: str, column: Column, there: Value) -> Iterator[Oddity
     found = _by_value(column)
     for value, nodes in found.items():
         if value != repr(there):
-            # Where all nodes say the same, it may be the login node that is wrong.
+            # If all nodes agree, the login node may be wrong.
             yield Oddity(name, nodes if len(found) > 1 else (), f"{name} is {value}, on the login node {there!r}")
 
 
 def _not_of_the_root_disk(name: str, column: Column) -> Iterator[Oddity]:
-    """The folder is there also where nothing is mounted on it, which may be all nodes."""
+    """Yield nodes where a shared path is on the root disk: the folder exists, but nothing is mounted on it."""
     lost = tuple(node for node, value in column.items() if value == "/")
     if lost:
-        yield Oddity(name, lost, f"{name} is '/': what all nodes share is not mounted")
+        yield Oddity(name, lost, f"{name} is '/': the shared file system is not mounted")
     yield from _equal(name, {node: value for node, value in column.items() if node not in lost})
 
 
@@ -114,7 +114,7 @@ def _equal(name: str, column: Column) -> Iterator[Oddity]:
 def _there(name: str, column: Column) -> Iterator[Oddity]:
     missing = tuple(node for node, value in column.items() if value is None)
     if missing:
-        yield Oddity(name, missing, f"{name}: there is none")
+        yield Oddity(name, missing, f"{name} is missing")
     yield from _alike(name, column)
 
 
@@ -189,12 +189,12 @@ def _many_times(name: str, column: Column, granted: float) -> Iterator[Oddity]:
 def _distinct(name: str, column: Column) -> Iterator[Oddity]:
     for value, nodes in _by_value(column).items():
         if len(nodes) > 1 and value != repr(None):
-            yield Oddity(name, nodes, f"{name} is {value} on each of them")
+            yield Oddity(name, nodes, f"{name} is {value} on each of them, expected different values")
 
 
 def _cloned(name: str, column: Column) -> Iterator[Oddity]:
     for odd in _distinct(name, column):
-        # One image that all have is no fault; where most have it, nobody knows whether they should.
+        # One value on all nodes means a common image, which is no fault; one on most nodes may be intended.
         if len(odd.nodes) < len(column):
             yield odd if 2 * len(odd.nodes) <= len(column) else Oddity(name, (), f"{odd}, not on the others")
 
@@ -214,25 +214,25 @@ def _misnamed(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
     for node, of_node in facts.items():
         slurm, own = of_node.get("identity.slurm_name"), of_node.get("identity.host_name")
         if slurm is not None and own != slurm:
-            yield Oddity("identity.host_name", (node,), f"calls itself {own!r}, Slurm calls it {slurm!r}")
+            yield Oddity("identity.host_name", (node,), f"its host name is {own!r}, its name in Slurm {slurm!r}")
 
 
 def _not_as_slurm_believes(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
     for node, of_node in facts.items():
         cpus, believed = of_node.get("cpu.count"), of_node.get("slurm.cpus")
         if believed is not None and cpus != believed:
-            yield Oddity("slurm.cpus", (node,), f"Slurm counts {believed} CPUs, the machine has {cpus}")
+            yield Oddity("slurm.cpus", (node,), f"Slurm states {believed} CPUs, the machine has {cpus}")
         promised, kib = of_node.get("slurm.memory_mib"), of_node.get("memory.total_kib")
         if isinstance(promised, int) and isinstance(kib, int) and promised * 1024 > kib:
-            yield Oddity("slurm.memory_mib", (node,), f"Slurm promises {promised} MiB, the machine has {kib // 1024}")
+            yield Oddity("slurm.memory_mib", (node,), f"Slurm states {promised} MiB, the machine has {kib // 1024}")
         promised, group = of_node.get("limit.promised_memory_mib"), of_node.get("limit.group_memory_mib")
         if isinstance(promised, int) and isinstance(group, int) and group < promised:
-            text = f"Slurm promised the job {promised} MiB, its control group has {group} MiB"
+            text = f"Slurm gave the job {promised} MiB, its control group has {group} MiB"
             yield Oddity("limit.group_memory_mib", (node,), text)
 
 
 def figures(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[tuple[str, str, dict[str, float]]]:
-    """(name, unit, number of each node) of the facts that are figures and that every node tells."""
+    """Yield (name, unit, node -> number) for each fact that is a figure and that every node has."""
     for name in dict.fromkeys(name for of_node in facts.values() for name in of_node):
         fact = fact_of(name)
         if fact is None or not fact.is_figure:
@@ -243,7 +243,7 @@ def figures(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[tuple[str, str
 
 
 def _by_value(column: Column) -> dict[str, tuple[str, ...]]:
-    """Nodes by what they say, as it is shown."""
+    """Return the nodes by value: text of the value -> nodes."""
     found: dict[str, list[str]] = {}
     for node, value in column.items():
         found.setdefault(repr(value), []).append(node)

@@ -21,14 +21,14 @@ from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.node.odd_nodes import figures, oddities
 from reframe_checks.parsers import job_scripts, slurm
 
-# What the login node, where ReFrame runs, knows of users and of nodes, as the nodes tell it: by the same code.
+# The login node's facts about users and nodes come from the same code as the nodes' facts.
 
 _NAMES = pathlib.Path(__file__).parent / "src/node_facts/names.py"
 SAMPLE = 20
 
 
 def users_that_matter(listed: list[str]) -> list[str]:
-    """Return the user of the suite, the users that the site lists, and some with folders beside that home."""
+    """Return the user of the suite, the site's listed users, and some owners of folders beside the user's home."""
     own = pwd.getpwuid(os.getuid())
     return list(dict.fromkeys([own.pw_name, *listed, *_neighbours(pathlib.Path(own.pw_dir).parent)]))
 
@@ -50,7 +50,7 @@ def _neighbours(homes: pathlib.Path) -> list[str]:
 
 
 def facts_of_login_node(users: list[str], nodes: list[str]) -> dict[str, Value]:
-    """Accounts of users, and addresses of the nodes that the login node resolves at all."""
+    """Return the accounts of users, and the addresses of nodes that the login node can resolve: fact -> value."""
     spec = importlib.util.spec_from_file_location("names_of_nodes", _NAMES)
     assert spec is not None and spec.loader is not None
     names = importlib.util.module_from_spec(spec)
@@ -59,25 +59,28 @@ def facts_of_login_node(users: list[str], nodes: list[str]) -> dict[str, Value]:
     return {**names.accounts(users), **{name: address for name, address in addresses.items() if address is not None}}
 
 
-# Where free space is out of bounds, a node with less than this share of the median node's there is a suspect.
+# If free space is out of bounds, a node with less than this share of the median node's free space is a suspect.
 SUSPECT_FREE_SHARE = 0.5
 SLURM_FILE = "slurm_nodes.txt"
 SHOW_NODES = f'timeout 60 scontrol --oneliner show node "$SLURM_JOB_NODELIST" > {SLURM_FILE} || true'
-# Facts of the machine, which virtual nodes share.
+# Facts of the machine that virtual nodes share.
 OF_THE_MACHINE = ("identity.boot_id",)
 
 
 @rfm.simple_test
 class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
-    """Are the nodes of a partition alike, as the site promises them, and clean? One job, one task on each node.
+    """Compare the nodes of a partition with each other and with the site's values, and check that they are clean.
 
-    Each node tells what it is (``src/node_facts``, a room for each concern), and Slurm what it believes of them,
-    asked once for all; ``kappa.core.vocabulary.node_facts`` says how nodes are compared by it, and the site's
-    ``node_facts`` what they have to be whatever most of them are. The clocks are held against their median
-    (Cristian 1989: the round trip with the least delay bounds the offset by half of it).
+    One job runs a task on each node, which reports the node's facts (``src/node_facts``, a module for each subject).
+    Slurm reports its own values for all nodes. ``kappa.core.vocabulary.node_facts`` defines how each fact is compared.
+    The site's ``node_facts`` give values that every node must have. Clocks are compared with their median (Cristian
+    1989: half of the shortest round trip bounds the error).
     """
 
-    descr = "Health, uniformity and cleanness of the nodes of a partition"
+    descr = (
+        "Compares facts of all nodes (hardware, software, mounts, clocks, leftovers) with each other and with the "
+        "site's values; finds odd nodes"
+    )
     family = "node/health"
     measured_s = 2
     tags = {"smoke"}
@@ -85,13 +88,17 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     programs = ["./node_probe.py"]
     steady = ["memory_spread", "free_space_min"]
     not_provided = rfmb.variable(typ.List[str], value=[], loggable=True)
-    hint = "look at the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
+    hint = "check the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
+    failure_means = (
+        "A node differs from the others or from what the site promises: hardware, kernel, limits, mounts, clock, "
+        "leftovers or free space. The failure names each difference and its node; make the nodes alike."
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):
         if runs_in_slurm(self):
             self.prerun_cmds = [*self.prerun_cmds, SHOW_NODES]
-        # A python3 that is a script of its own may change PATH; with -s Python does not look into the user's home.
+        # If python3 is a wrapper script, it may change PATH. With -s, Python ignores packages in the user's home.
         self.executable = """sh -c 'KAPPA_PATH=$PATH exec python3 -s ./node_probe.py "$@"' sh"""
         self.executable_opts = [
             *(option for path in self.mounts() for option in ("--mount", shlex.quote(path))),
@@ -138,35 +145,35 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
             self.hint = "; ".join(hints) or self.hint
             raise SanityError("; ".join(map(str, found)))
         if not believed and runs_in_slurm(self):
-            # ReFrame records no reason of a skip.
-            self.hint = "Slurm does not tell what it believes of the nodes (`scontrol show node`)"
+            # ReFrame records no reason for a skip.
+            self.hint = "Slurm does not report its values for the nodes (`scontrol show node`)"
             self.skip(self.hint)
         return True
 
     def believed_by_slurm(self):
-        """Facts by node; none where Slurm did not answer, which is no node's fault."""
+        """Return Slurm's values: node -> facts; empty if Slurm did not answer, which is no node's fault."""
         text = self.output_text(SLURM_FILE) if runs_in_slurm(self) else ""
         return self.parsed(slurm.node_facts, text, expect_nodes=[*self.facts]) if text else {}
 
     @rfmb.run_before("performance")
     def nodes_out_of_bounds(self):
-        """No others: a node whose disk is fuller than most, and not too full, is suspect of nothing."""
+        """Make only nodes out of bounds suspects: a disk that is fuller than most but within bounds is no fault."""
         if not self.is_dry_run():
             self.suspects = sorted({*self.fullest_nodes(), *self.odd_clocks()})
 
     def expected(self):
-        """Return the facts that the site expects: a value, or a bound of a number."""
+        """Return the facts that the site expects: name -> value, or bound of a number."""
         return msgspec.convert(self.extra("node_facts", {}), dict[str, int | float | str | bool | Bound | None])
 
     def is_the_machines(self, odd):
         return odd.name in OF_THE_MACHINE and self.extra("shared_host", None) is not None
 
     def told(self, name):
-        """The fact of this name by node, where it is told."""
+        """Return a fact of the nodes that report it: node -> value."""
         return {node: facts[name] for node, facts in self.facts.items() if facts.get(name) is not None}
 
     def free_shares(self):
-        """(node, path) -> free fraction of the file system there."""
+        """Return the free fraction of each file system: (node, path) -> fraction."""
         sizes = {path: self.told(f"mount.{path}.size_bytes") for path in self.mounts()}
         return {
             (node, path): self.facts[node][f"mount.{path}.free_bytes"] / size
@@ -185,7 +192,7 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
         }
 
     def odd_clocks(self):
-        """Return nodes with a wrong clock, as far as round trips tell; none where half of the nodes are off."""
+        """Return nodes whose clock is off by more than the round trip; none if this is half of the nodes or more."""
         off = {
             name
             for name, offset_us in self.clock_offsets_us.items()
@@ -195,7 +202,7 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
         return off if 2 * len(off) < len(self.clocks) else set()
 
     def memory_spread(self):
-        """Largest over smallest memory, less one."""
+        """Return the largest memory divided by the smallest, minus one."""
         memory = self.told("memory.total_kib").values()
         return max(memory) / min(memory) - 1
 
@@ -203,6 +210,6 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
         # Largest offset from the median clock of the nodes.
         "clock_offset_max": ("us", lambda self: max(map(abs, self.clock_offsets_us.values()))),
         "memory_spread": ("", memory_spread),
-        # Smallest free fraction of the storage targets (of `/` where there is none), over all nodes.
+        # Smallest free fraction of the storage targets over all nodes; of `/` if there is no target.
         "free_space_min": ("", lambda self: min(self.free_shares().values())),
     }

@@ -1,7 +1,7 @@
 """Slurm's own view of a partition, and the census of the suite.
 
-Runs on the login node, so it reports at once and by name the nodes that no job would ever reach. It takes no node and
-brings the census, without which a verdict is INCOMPLETE: so it has a case in each environment, whichever `-p` selects.
+The check runs on the login node, so it names at once the nodes that no job can reach. It uses no node. It records the
+census; without a census, the verdict is INCOMPLETE. So it has a case in each environment, for any selection by `-p`.
 """
 
 import shlex
@@ -21,13 +21,17 @@ from reframe_checks.parsers import slurm
 
 @rfm.simple_test
 class PartitionState(SystemCheck):
-    descr = "Slurm sees every node of the partition, and each can take jobs"
+    descr = "Asks Slurm for the state of every node of the partition; finds nodes that are missing or cannot take jobs"
     family = "node/partition-state"
     measured_s = 3
     tags = {"smoke"}
     local = True
     informational = ["nodes_usable"]
-    hint = "`scontrol show node NODE` gives the reason; `systemctl status slurmd` on the node"
+    hint = "check the reason with `scontrol show node NODE`, and `systemctl status slurmd` on the node"
+    failure_means = (
+        "Slurm does not list all nodes of the partition, or some cannot take jobs; or the suite itself is not "
+        "complete. Bring the nodes back, or correct the number of nodes in the site's settings."
+    )
     census = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @rfmb.run_after("setup")
@@ -46,7 +50,7 @@ class PartitionState(SystemCheck):
     def leave_it_without_slurm(self):
         said = "" if self.is_dry_run() else self.output_text(str(self.stderr)).strip()
         if is_down(said):
-            # ReFrame records no reason of a skip.
+            # ReFrame records no reason for a skip.
             self.hint = f"Slurm does not answer: {said.splitlines()[0]}"
             self.skip(self.hint)
 
@@ -61,14 +65,14 @@ class PartitionState(SystemCheck):
         if len(self.nodes) != self.partition_nodes:
             raise SanityError(
                 f"Slurm lists {len(self.nodes)} nodes in partition {self.current_partition.name}, "
-                f"the site's settings say {self.partition_nodes}"
+                f"the site's settings state {self.partition_nodes}"
             )
         unloaded = self.census["not_loaded"]
         if unloaded:
             raise SanityError(
                 "the suite is not complete: "
                 + ", ".join(f"{entry['file']} ({entry['problem']})" for entry in unloaded)
-                + "; load the whole of reframe_checks with -R and look at ReFrame's warnings"
+                + "; load all of reframe_checks with -R and check ReFrame's warnings"
             )
         return True
 

@@ -1,8 +1,13 @@
-"""Do all nodes run the same programs and libraries, and those that were accepted? One job for each environment.
+"""Do all nodes have the same programs and libraries, and the accepted ones? One job for each environment.
 
-Each node tells where the environment's programs are on its PATH, and the SHA-256 of them, of the shared objects that
-the loader takes, and of what they open at run time (``src/node_facts/software.py``); whether it loads the environment's
-modules; and where its compilers find what builds need. What all nodes have has to be what was accepted.
+Each node reports (``src/node_facts/software.py``):
+
+- where the environment's programs are on its PATH;
+- the SHA-256 of the programs, of the shared objects that the loader takes, and of files that they open at run time;
+- whether the environment's modules load;
+- where its compilers find the headers and libraries that builds need.
+
+The software that all nodes have must also be the accepted software.
 """
 
 import hashlib
@@ -22,7 +27,7 @@ from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.node.odd_nodes import oddities
 from reframe_checks.parsers import job_scripts
 
-#: Another MPI is a hundred other files: so many are named.
+#: Number of differences in a message: another MPI means a hundred different files.
 SHOWN = 6
 RESULT = "software.jsonl"
 CONTENT = ("binary.", "shared_content.")
@@ -30,9 +35,16 @@ CONTENT = ("binary.", "shared_content.")
 
 @rfm.simple_test
 class SoftwareInventory(OnEachNode, KappaCheck):
-    descr = "Programs, libraries and modules of an environment: the same on every node, and as accepted"
+    descr = (
+        "Compares programs, libraries and modules of an environment on all nodes and with the accepted ones; finds "
+        "changed software"
+    )
     family = "node/software"
     measured_s = 5
+    failure_means = (
+        "A node has other programs or libraries than the rest, or all nodes have others than were accepted. Make the "
+        "nodes alike; after an update that you meant, accept it with `kappa software SITE --accept`."
+    )
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]
@@ -62,7 +74,7 @@ class SoftwareInventory(OnEachNode, KappaCheck):
         found = list(oddities({node.host: node.facts for node in nodes}, {}))
         if found:
             self.suspects = sorted({node for odd in found for node in odd.nodes})
-            # Where a program is found and what does not load comes first: it explains the rest.
+            # Paths of programs and modules that do not load come first: they explain the rest.
             found.sort(key=lambda odd: odd.name.startswith((*CONTENT, "shared_file.")))
             self.hint = "; ".join(dict.fromkeys(fact.hint for odd in found if (fact := fact_of(odd.name))))
             raise SanityError(listed(map(str, found)))
@@ -74,7 +86,7 @@ class SoftwareInventory(OnEachNode, KappaCheck):
         return self.is_accepted()
 
     def note_in_provenance(self):
-        """One digest of all, which tells when something changed."""
+        """Add one digest of all software to the provenance; it changes with any file."""
         text = "".join(f"{digest}  {path}\n" for path, digest in sorted(self.content.items()))
         files = {**self.provenance.get("files", {}), "all software": hashlib.sha256(text.encode()).hexdigest()}
         self.provenance = {**self.provenance, "files": files}
@@ -87,12 +99,12 @@ class SoftwareInventory(OnEachNode, KappaCheck):
             raise SanityError(str(err)) from None
         different = changes(accepted.files, self.content)
         if different:
-            self.hint = f"see what was installed since; `kappa software {site} --accept` accepts it"
+            self.hint = f"check the installations since then; `kappa software {site} --accept` accepts the new software"
             raise SanityError(f"changed since {accepted.since}: {listed(different)}")
         return True
 
     metrics = {
-        # Programs, libraries and plug-ins that were compared.
+        # Number of compared programs, libraries and plug-ins.
         "files": ("files", lambda self: len(self.content)),
     }
 

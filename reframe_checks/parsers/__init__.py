@@ -1,4 +1,4 @@
-"""From a program's output to typed records: pure functions of text, without ReFrame.
+"""Parsers: pure functions that turn a program's output into typed records, without ReFrame.
 
-They import core. Checks and ``kappa.app`` import them.
+Parsers import core. Checks and ``kappa.app`` import parsers.
 """

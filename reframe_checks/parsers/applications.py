@@ -38,7 +38,7 @@ _CEILING = 1e6
 
 @dataclass(frozen=True)
 class ThermoRow:
-    """Reduced units (Lennard-Jones); ``total_energy_lj`` is per atom."""
+    """A row of thermodynamic output, in reduced units (Lennard-Jones); ``total_energy_lj`` is per atom."""
 
     step: int
     temperature_lj: float
@@ -47,8 +47,11 @@ class ThermoRow:
 
 @dataclass(frozen=True)
 class LammpsRun:
-    """One command ``run``: ``loop_s`` is its time in s without what LAMMPS sets up; ``dangerous_builds`` of neighbour
-    lists came too late for some atom."""
+    """One command ``run``.
+
+    ``loop_s`` is its time in s, without the set-up. ``dangerous_builds`` is the number of neighbour lists that came too
+    late for some atom.
+    """
 
     ranks: int
     atoms: int
@@ -63,7 +66,7 @@ class LammpsRun:
 
 
 def lammps(text: str) -> tuple[LammpsRun, ...]:
-    """The runs, one after the other.
+    """Parse the runs of a log, one after the other.
 
     :raises ParseError: LAMMPS ended with an error (atoms lost, no numbers); a run, a row or the end is missing; the
         number of atoms changes; energies, temperature, times and steps contradict each other.
@@ -161,8 +164,11 @@ _RUN = re.compile(r'"time\.run\(\) [^"]{1,180}"')
 
 @dataclass(frozen=True)
 class FoamStep:
-    """``residuals``: of velocity and pressure, each when its last solution ended; ``continuity_error``: local, summed,
-    after it; ``pressure_iterations``: of each of its solutions."""
+    """A time step.
+
+    ``residuals``: final residuals of velocity and pressure, for the last solution of each. ``continuity_error``: sum of
+    the local errors after it. ``pressure_iterations``: iterations of each pressure solution.
+    """
 
     courant: float
     residuals: tuple[float, ...]
@@ -182,14 +188,15 @@ class FoamLog:
 
 @dataclass(frozen=True)
 class FoamProfile:
-    """``run_s``: wall-clock time of all steps."""
+    """A profile; ``run_s`` is the wall-clock time of all steps, s."""
 
     steps: int
     run_s: float
 
 
 def openfoam(text: str) -> FoamLog:
-    """
+    """Parse a log of ``icoFoam``.
+
     :raises ParseError: OpenFOAM ended with an error or not at all; a line of a step is missing, twice or damaged; a
         residual above 1, a Courant number that no flow has; continuity errors that do not add up.
     """
@@ -236,7 +243,7 @@ def _foam_step(output: Output, lines: range) -> FoamStep:
 
 
 def _check_cumulative(output: Output, lines: range) -> None:
-    """Each cumulative error is the one before and the global one: it tells lines in another order, and lost ones."""
+    """Check that each cumulative error is the sum of the one before and the global error; this finds lost lines."""
     before = 0.0
     for number, errors in output.find(_CONTINUITY, lines):
         added, cumulative = float(errors[2]), float(errors[3])
@@ -253,7 +260,8 @@ def _bounded(output: Output, number: int, what: str, token: str, most: float) ->
 
 
 def openfoam_profiling(text: str) -> FoamProfile:
-    """
+    """Parse OpenFOAM's profile.
+
     :raises ParseError: the time of the run is missing or twice, or shorter than its parts; a trigger under the name of
         another; a time that is not the sum of its parts.
     """
@@ -283,7 +291,7 @@ def _check_child_times(output: Output, triggers: list[tuple[int, dict[str, str]]
 
 
 def _entries(output: Output, number: int, name: str) -> dict[str, str]:
-    """The entries of the trigger ``name`` whose name is on line ``number``."""
+    """Return the entries of the trigger ``name``, whose name is on line ``number``."""
     end = next((n for n in range(number, len(output.lines) + 1) if output.lines[n - 1] == "    }"), None)
     if end is None or output.lines[number] != "    {":
         raise output.error(number, "a trigger in braces")
@@ -304,8 +312,11 @@ Nanoseconds = Annotated[int, Meta(ge=1, le=int(Unit.COUNT.ceiling))]
 
 
 class SparseDirectResult(OwnMeasurement, frozen=True):
-    """``factor_ns`` and ``solve_ns``: of the slowest rank, in each step; ``backward_error``: the largest of all steps,
-    relative; ``error``: of the solution, whose values are 1 to 2."""
+    """The result of ``kappa-measure sparse-direct``.
+
+    ``factor_ns`` and ``solve_ns``: times of the slowest rank in each step. ``backward_error``: the largest of all
+    steps, relative. ``error``: the error of the solution, whose values are 1 to 2.
+    """
 
     subcommand: Literal["sparse-direct"]
     solver: Text

@@ -1,6 +1,6 @@
 """Results of the programs that measure the cores of nodes, one JSON object each.
 
-``kappa-measure`` with ``affinity``, ``bits`` (and ``emt alike``, which tells of bits, too), and ``node``.
+The programs are ``kappa-measure`` with ``affinity``, ``bits`` and ``node``, and ``emt alike``, which also reports bits.
 """
 
 from typing import Annotated, Literal, NamedTuple
@@ -31,15 +31,18 @@ DomainPair = tuple[int, int]
 
 
 class PagesOfDomain(OwnDocument, frozen=True):
-    """``domain``: below 0 the kernel's error."""
+    """Pages of a NUMA domain; a ``domain`` below 0 is the kernel's error number."""
 
     domain: Annotated[int, Meta(ge=-4095, le=10**8)]
     pages: Positive
 
 
 class ThreadAffinity(OwnDocument, frozen=True):
-    """``cpus`` are those that it may run on in the end, ``ran_on`` those that it was seen on, in the NUMA domains
-    ``domains``. ``triad_mbps`` in 10^6 bytes a second."""
+    """The place of a thread.
+
+    ``cpus``: CPUs on which it may run at the end. ``ran_on``: CPUs on which it was seen, in the NUMA domains
+    ``domains``. ``triad_mbps``: 10^6 bytes per second.
+    """
 
     cpus: Numbers
     ran_on: Numbers
@@ -55,7 +58,7 @@ class ThreadAffinity(OwnDocument, frozen=True):
 
     @property
     def pages(self) -> dict[int, int]:
-        """Pages of its memory by NUMA domain."""
+        """The pages of its memory: NUMA domain -> number."""
         return {one.domain: one.pages for one in self.page_list}
 
 
@@ -79,8 +82,11 @@ class AffinityResult(OwnMeasurement, frozen=True):
 
 
 class CoreBits(NamedTuple):
-    """``rounds``: pairs of a digest (16 hexadecimal digits) and how many rounds ended with it; one pair where all is
-    well. ``basis``: what the bits depend on besides the work and its variant. ``core`` is the kernel's number."""
+    """The bits of a work on a core.
+
+    ``rounds``: pairs of a digest (16 hexadecimal digits) and the number of rounds with it; a sound core has one pair.
+    ``basis``: the instruction set or library that the bits depend on. ``core``: the kernel's number.
+    """
 
     node: str
     core: int
@@ -118,7 +124,7 @@ class NodeBits(OwnDocument, frozen=True):
 
 
 class BitSweepResult(NodeMeasurement, frozen=True):
-    """``variant``: number of the data that the works began with."""
+    """The result of ``kappa-measure bits``; ``variant`` is the number of the initial data."""
 
     subcommand: Literal["bits"]
     variant: Count
@@ -135,7 +141,7 @@ class BitSweepResult(NodeMeasurement, frozen=True):
 
 
 class EmtAlikeResult(OnNodes, frozen=True):
-    """The EMT application's own format, of one work; ``ranks`` counts the nodes."""
+    """The result of ``emt alike``, for one work; ``ranks`` counts the nodes."""
 
     format: Literal["kappa-bit-sweep"]
     version: Literal[1]
@@ -166,9 +172,9 @@ def _bits(nodes: tuple[NodeBits, ...]) -> list[CoreBits]:
 
 
 class CoreSpeeds(OwnDocument, frozen=True):
-    """One value for each core: triad in MB/s (10^6 bytes a second), multiply-adds in Gflop/s.
+    """Speeds, one value for each core: triad in MB/s (10^6 bytes per second), multiply-adds in Gflop/s.
 
-    ``steady``: the mean speed of five windows of time over the best, of the kernel in which it is less.
+    ``steady``: the mean speed of five time windows divided by the best, for the less steady kernel.
     """
 
     triad_mbps: tuple[MbPerS, ...] = field(name="triad_MBps")
@@ -181,7 +187,7 @@ class CoreSpeeds(OwnDocument, frozen=True):
 
 
 class SweptNode(OwnDocument, frozen=True):
-    """``cores`` are the kernel's numbers; ``wrong`` those that computed a wrong result."""
+    """A node: ``cores`` are the kernel's numbers, ``wrong`` the cores with a wrong result."""
 
     node: Text
     cores: Numbers
@@ -209,7 +215,7 @@ class NodeSweepResult(NodeMeasurement, frozen=True):
 
 
 class Fill(CoreSpeeds, frozen=True):
-    """Speeds of the ``active`` cores while the others rest; ``spread``: evenly over NUMA domains and caches."""
+    """Speeds of the ``active`` cores while the others are idle; ``spread``: evenly over NUMA domains and caches."""
 
     spread: bool
     active: Numbers
@@ -232,12 +238,12 @@ class NodeFillSpeeds(SweptNode, frozen=True):
 
     @property
     def spread(self) -> dict[int, Fill]:
-        """Number of active cores -> their speeds, evenly over the node's NUMA domains and caches."""
+        """Speeds of cores that are spread over NUMA domains and caches: number of active cores -> speeds."""
         return {len(fill.active): fill for fill in self.fills if fill.spread}
 
     @property
     def packed(self) -> dict[int, Fill]:
-        """Number of active cores -> their speeds, one domain after the other."""
+        """Speeds of cores that fill one domain after the other: number of active cores -> speeds."""
         return {len(fill.active): fill for fill in self.fills if not fill.spread}
 
 
@@ -248,8 +254,11 @@ class NodeFillsResult(NodeMeasurement, frozen=True):
 
 
 class MemoryPath(OwnDocument, frozen=True):
-    """Cores of one NUMA domain on the memory of one. ``distance``: the kernel's, 10 to a domain's own memory;
-    ``triad_mb_s``: of all cores of the domain together; ``latency_ns``: of a load that depends on the one before."""
+    """The path from the cores of a NUMA domain to the memory of a domain.
+
+    ``distance``: the kernel's, 10 for a domain's own memory. ``triad_mb_s``: all cores of the domain together.
+    ``latency_ns``: a load that depends on the load before.
+    """
 
     cores: Index
     memory: Index
@@ -298,18 +307,18 @@ def _fills(cores: tuple[int, ...]) -> list[tuple[bool, tuple[int, ...]]]:
 
 
 def affinity(text: str, *, expect_ranks: int) -> tuple[RankAffinity, ...]:
-    """Every rank in order of its number.
+    """Parse the places of all ranks, in order of their numbers.
 
-    :raises ParseError: not one JSON object of this subcommand and version, or a rank missing or there twice.
+    :raises ParseError: not one JSON object of this subcommand and version; a rank is missing or occurs twice.
     """
     return AffinityResult.read(text, ranks=expect_ranks).rank_list
 
 
 def node_sweep(text: str) -> dict[str, NodeSpeeds]:
-    """Speeds by node.
+    """Parse the speeds of nodes: node -> speeds.
 
-    :raises ParseError: not one JSON object of this subcommand and version, a node missing or there twice, or figures
-        that are not one of each core; so do the other functions.
+    :raises ParseError: not one JSON object of this subcommand and version; a node is missing or occurs twice; a list
+        does not have one figure for each core. The other functions raise it in the same cases.
     """
     return {one.node: one for one in NodeSweepResult.read(text).nodes}
 

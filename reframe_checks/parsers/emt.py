@@ -1,7 +1,7 @@
 """Results of the EMT application: ``emt run --result FILE`` and ``emt caches``, one JSON object each.
 
-``emt_app/schema/result.schema.json`` is the schema of ``emt run``'s file. A reader here takes the keys that a check
-judges, so a key that the application adds later is no error.
+``emt_app/schema/result.schema.json`` is the schema of ``emt run``'s file. The readers here take only the keys that a
+check judges, so further keys are no error.
 """
 
 import math
@@ -30,11 +30,11 @@ from reframe_checks.parsers.text import Unit
 
 SignedMicroseconds = Annotated[float, Meta(ge=-Unit.OPERATION_US.ceiling, le=Unit.OPERATION_US.ceiling)]
 Speedup = Annotated[float, Meta(ge=0, le=Unit.RANKS.ceiling)]
-#: The file keeps four decimals: half of the last one, and what the arithmetic here adds.
+#: The file has four decimals: half of the last one, and the rounding errors here.
 LAST_DIGIT = 0.5e-4 + 1e-9
 # Format -> bytes of a record's stamp, and of a value.
 _FORMATS = {"comtrade": (8, 4), "hdf5": (8, 8)}
-# Seconds are whole nanoseconds, rates are their quotients in full.
+# Seconds are whole nanoseconds; rates are their unrounded quotients.
 _SAME = 1e-13
 
 
@@ -43,7 +43,7 @@ class StepTimes(Struct, frozen=True):
 
 
 class StepDistribution(Struct, frozen=True):
-    """``block_p50``: the median over blocks of steps of the slowest rank's mean step."""
+    """The distribution of step times; ``block_p50``: median over blocks of steps of the slowest rank's mean step."""
 
     mean: Microseconds
     p50: Microseconds
@@ -57,7 +57,7 @@ class StepDistribution(Struct, frozen=True):
 
 
 class EmtRun(JsonOutput, frozen=True):
-    """Facts of every run."""
+    """The common facts of all runs."""
 
     format: Literal["kappa-emt-result"]
     version: Literal[1]
@@ -72,9 +72,9 @@ class EmtResult(EmtRun, frozen=True, kw_only=True):
 
     ``kappa_block_p50_us`` is the parallelisation cost T - sigma - phi/p at T = ``step_block_p50_us`` (IPST 2023,
     section II). ``speedup``, ``efficiency`` and ``karp_flatt`` (the standard formula; ``None`` with one rank) are at
-    the mean of all steps. In exchange mode ``slack`` most steps wait for nobody, so ``step_p50_us`` tells little.
+    the mean of all steps. In exchange mode ``slack``, most steps do not wait, so ``step_p50_us`` shows little.
 
-    ``simulated``: on a simulated machine, whose work phi was injected: no step can be shorter than its heaviest task,
+    ``simulated``: on a simulated machine, with an injected work phi. There, no step is shorter than its heaviest task,
     ``heaviest_task_us``.
     """
 
@@ -129,9 +129,9 @@ class EmtResult(EmtRun, frozen=True, kw_only=True):
 
 
 class RankPace(Struct, frozen=True):
-    """Steps of one rank that ended behind their time, in ``episodes`` of steps one after the other.
+    """Late steps of one rank; ``episodes`` is the number of sequences of late steps.
 
-    ``late_p999_us``: of all steps, those in time being 0 late.
+    ``late_p999_us``: percentile over all steps; a step in time is 0 late.
     """
 
     rank: Index
@@ -159,10 +159,7 @@ class Pace(Struct, frozen=True):
 
 
 class EmtPace(EmtRun, frozen=True, kw_only=True):
-    """A run at the pace of real time (``--pace real-time``).
-
-    ``dt_us``: simulated time of a step, and the wall time that it has.
-    """
+    """A run in real time (``--pace real-time``); ``dt_us`` is the simulated time and the wall time of a step."""
 
     ended_by: Literal["steps"]
     dt_us: Microseconds
@@ -183,8 +180,10 @@ class EmtPace(EmtRun, frozen=True, kw_only=True):
 
 
 class RankIo(Struct, frozen=True):
-    """``flush_s``: time to make the file durable and close it; ``read_of`` is the rank that wrote the ``read_bytes``. A
-    rank without channels has no rates."""
+    """The I/O of a rank; a rank without channels has no rates.
+
+    ``flush_s``: time to sync and close the file. ``read_of``: the rank that wrote the ``read_bytes``.
+    """
 
     rank: Index
     node: Text = field(name="host")
@@ -216,7 +215,7 @@ class RankIo(Struct, frozen=True):
 
 
 class Waveforms(Struct, frozen=True):
-    """``verified`` says whose bytes each rank read and compared: its own, or another's."""
+    """Files of waveforms; ``verified``: each rank read and compared its own bytes, or another rank's."""
 
     files: Literal["shared", "rank"]
     io: Text
@@ -243,7 +242,7 @@ class Waveforms(Struct, frozen=True):
 class EmtIoResult(EmtRun, frozen=True, kw_only=True):
     """A run that wrote its waveforms through MPI-IO and read them back (``--waveforms FILE --verify-waveforms``).
 
-    Rates are of all bytes over the time of the rank that took longest, in 10^6 bytes a second.
+    Rates are all bytes divided by the time of the slowest rank, in 10^6 bytes per second.
     """
 
     #: Without the writing.

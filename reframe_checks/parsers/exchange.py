@@ -1,4 +1,4 @@
-"""Results of ``base/src/job/exchange.py``: what did not arrive well between the nodes of a job."""
+"""Results of ``base/src/job/exchange.py``: lost, late and repeated packets between the nodes of a job."""
 
 from typing import Annotated
 
@@ -13,10 +13,10 @@ MOST_PEERS = 64
 
 
 class Exchanged(OwnDocument, frozen=True):
-    """What ``node`` sent to ``peer`` over TCP, and what came of the datagrams that ``peer`` sent to ``node``.
+    """The TCP segments that ``node`` sent to ``peer``, and the datagrams that ``node`` received from ``peer``.
 
-    ``failure`` is why a long message did not arrive, ``refused`` why the node's own kernel did not send a datagram;
-    ``answered_by`` is another node that has the peer's address, or whose adapter answers for it.
+    ``failure``: why a long message did not arrive. ``refused``: why the node's own kernel did not send a datagram.
+    ``answered_by``: another node that has the peer's address, or whose adapter answers for it.
     """
 
     node: Text
@@ -51,10 +51,10 @@ class Exchanged(OwnDocument, frozen=True):
 
 
 def exchanged(text: str, *, expect_nodes: int) -> tuple[Exchanged, ...]:
-    """Read a line of JSON and its SHA-256 for each node and peer, in order of their names.
+    """Parse a line of JSON and its SHA-256 for each node and peer, in order of their names.
 
-    :raises ParseError: a line that was changed, is no such object or tells of a pair again; a node that is missing; or
-        a node that tells of another that does not tell of it.
+    :raises ParseError: a line was changed, is no such object or repeats a pair; a node is missing; or only one of the
+        two nodes of a pair reports it.
     """
     output = without_sums(Output.read("exchange.py output", text))
     found: dict[tuple[str, str], Exchanged] = {}

@@ -34,7 +34,7 @@ _LATENCY = Annotated[float, Meta(ge=1, le=Unit.OPERATION_NS.ceiling)]
 class FioSide:
     """The reads or the writes of a job. MB are 10^6 bytes; ``clat`` is the completion latency.
 
-    fio rounds run times to milliseconds, so rates of a run of a few milliseconds are coarse.
+    fio rounds run times to milliseconds, so the rates of very short runs are coarse.
     """
 
     bandwidth_mb_s: float
@@ -45,7 +45,7 @@ class FioSide:
 
 @dataclass(frozen=True)
 class FioJob:
-    """``rw`` as fio writes it (``randread`` …). A side is ``None`` when it moved nothing."""
+    """A job; ``rw`` as in fio's output (``randread`` …). A side is ``None`` if it moved no data."""
 
     name: str
     rw: str
@@ -110,10 +110,10 @@ class _FioDocument(Struct, frozen=True, kw_only=True):
 
 
 def fio(text: str) -> tuple[FioJob, ...]:
-    """Jobs in fio's order, one for each group with ``--group_reporting``.
+    """Parse the jobs in fio's order, one for each group with ``--group_reporting``.
 
-    Lines before the JSON are taken as warnings unless they report an error. Options are those that fio echoes, so
-    ``rw``, ``bs`` and ``direct`` have to be given to fio: a default cannot be told from a lost line.
+    Lines before the JSON are warnings, unless they report an error. The options come from fio's echo, so fio must be
+    called with ``rw``, ``bs`` and ``direct``: a default looks like a lost line.
 
     :raises ParseError: no JSON or text behind it, an error that fio reports, a job that moved no bytes (in the
         direction that its ``rw`` asks for), or rates that contradict bytes and run time.
@@ -133,7 +133,10 @@ def fio(text: str) -> tuple[FioJob, ...]:
 
 
 def _job(job: _Job, shared: _JobOptions) -> FioJob:
-    """:raises ValueError: what the job's options and sides have to be."""
+    """Convert a job.
+
+    :raises ValueError: the options or sides are wrong; the text says what was expected.
+    """
     given = {name: getattr(job.options, name) or getattr(shared, name) for name in _JobOptions.__struct_fields__}
     for key in ("rw", "bs", "direct"):
         require(given[key] is not None, f"{key}, given on fio's command line or in its job file")
@@ -164,7 +167,7 @@ _IOZONE_ROW = re.compile(rf" +({INTEGER})" * 6 + " *")
 _IOZONE_COMMAND = re.compile(r"\tCommand line used: \S+ (.*)")
 _IOZONE_UNIT = re.compile(r"\tOutput is in kBytes/sec")
 _IOZONE_END = re.compile(r"iozone test complete\.")
-# Options, and what IOzone says in its header when they are in effect.
+# Options -> the words in IOzone's header if the option is in effect.
 _IOZONE_SAYS = {
     "direct": ("-I", "O_DIRECT feature enabled"),
     "sync": ("-o", "SYNC Mode."),
@@ -175,7 +178,7 @@ _IOZONE_SAYS = {
 
 @dataclass(frozen=True)
 class IozoneResult:
-    """``rates``: operation -> (file size in KiB, request size in KiB) -> MB/s (10^6 bytes)."""
+    """A table; ``rates``: operation -> (file size in KiB, request size in KiB) -> MB/s (10^6 bytes)."""
 
     options: str
     direct: bool
@@ -186,10 +189,11 @@ class IozoneResult:
 
 
 def iozone(text: str, *, expect_cells: Set[tuple[int, int]]) -> IozoneResult:
-    """
-    :param expect_cells: (file size, request size) in KiB that the table has to hold.
-    :raises ParseError: the end, the titles, a cell or a rate missing; a cell twice or not asked for; a rate of
-        0; an option that the header does not confirm.
+    """Parse IOzone's table.
+
+    :param expect_cells: (file size, request size) in KiB of all cells that the table must have.
+    :raises ParseError: the end, the titles, a cell or a rate is missing; a cell is unexpected or occurs twice; a rate
+        is 0; the header does not confirm an option.
     """
     output = Output.read("iozone output", text)
     _, command = output.one(_IOZONE_COMMAND, "`Command line used: …`")
@@ -245,7 +249,7 @@ _BTIO_DIGIT = 0.01
 
 @dataclass(frozen=True)
 class BtioResult:
-    """``mb_s``: data written over the time of I/O, MB of 10^6 bytes; ``io_percent``: share of the total time."""
+    """A run of BT-IO; ``mb_s``: written data per time of I/O (10^6 bytes/s); ``io_percent``: its share of the time."""
 
     problem_class: str
     processes: int
@@ -259,7 +263,8 @@ class BtioResult:
 
 
 def btio(text: str) -> BtioResult:
-    """
+    """Parse the output of BT-IO.
+
     :raises ParseError: not verified; fewer active than started processes (their number is no square); a figure
         missing, twice, or 0.00 (the run is too short for NPB's two decimals); an I/O time or rate that contradicts the
         other figures.

@@ -1,7 +1,7 @@
-"""Lines that other programs than the benchmark write to its standard output: MPI, fabrics, launchers, shells.
+"""Find foreign lines on a benchmark's standard output: lines of MPI, fabrics, launchers and shells.
 
-A line is foreign if it has the shape that a library documents or prints, from its first to its last character. Lines
-that say that a program was ended are never foreign: the parser sees them, and refuses what it does not know.
+A line is foreign if the whole line has a shape that a library documents or prints. Lines that report the end of a
+program are never foreign: the parser gets them, and refuses unknown lines.
 """
 
 import re
@@ -16,7 +16,7 @@ _REST = r".{0,4000}"
 
 @dataclass(frozen=True)
 class Speaker:
-    """A library or program, and how to have it write nothing to standard output, for a message."""
+    """A library or program, and how to silence it on standard output, for a message."""
 
     name: str
     remedy: str
@@ -29,8 +29,8 @@ class Shape:
     :param line: the line, or the first one of the block.
     :param inside: every further line of the block up to its end.
     :param end: the last line of the block; without it, the block ends before the first line that is not ``inside``.
-    :param needs: what the block says in one of its lines.
-    :param ends: the block ends with so many lines that are ``end``.
+    :param needs: text that one line of the block must have.
+    :param ends: the number of ``end`` lines at the end of the block.
     """
 
     speaker: Speaker
@@ -43,7 +43,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class ForeignLine:
-    """Line ``number`` of a text, counted from 1, which ``speaker`` wrote."""
+    """Line ``number`` of a text, counted from 1, written by ``speaker``."""
 
     number: int
     speaker: Speaker
@@ -298,7 +298,7 @@ def foreign_lines(lines: Sequence[str]) -> list[ForeignLine]:
 def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignLine | None:
     """Return the first foreign line between two rows of figures with as many columns.
 
-    Blank lines count as part of what the other program wrote.
+    Blank lines count as lines of the other program.
     """
     aside = {line.number for line in foreign}
     own = [number for number, line in enumerate(lines, start=1) if number not in aside and line.strip()]
@@ -312,7 +312,7 @@ def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignL
 
 
 def lines_by_speaker(text: str) -> dict[Speaker, list[str]]:
-    """Return the foreign lines of ``text`` by who wrote them, without rules and blank lines of a banner."""
+    """Return the foreign lines of ``text``: speaker -> lines, without rules and blank lines of a banner."""
     told: dict[Speaker, list[str]] = {}
     for line in foreign_lines(text.split("\n")):
         if line.line.strip(" -*"):
@@ -321,7 +321,7 @@ def lines_by_speaker(text: str) -> dict[Speaker, list[str]]:
 
 
 def _spoken(lines: Sequence[str], at: int) -> tuple[Speaker | None, int]:
-    """Who speaks on line ``at``, an index, and the index behind."""
+    """Return the speaker of line ``at`` (an index), and the index after its lines."""
     if not _ANY.fullmatch(lines[at]):
         return None, at
     for shape in _SHAPES:
@@ -333,7 +333,7 @@ def _spoken(lines: Sequence[str], at: int) -> tuple[Speaker | None, int]:
 
 
 def _end_of(shape: Shape, lines: Sequence[str], at: int) -> int:
-    """The index behind what begins on line ``at``; 0 if it is not whole."""
+    """Return the index after the block that begins on line ``at``; 0 if the block is not complete."""
     if shape.inside is None:
         return at + 1
     most = min(len(lines), at + _MOST_LINES)
@@ -352,6 +352,6 @@ def _end_of(shape: Shape, lines: Sequence[str], at: int) -> int:
 
 
 def _is_row(tokens: Sequence[str]) -> bool:
-    """Two figures or more, and words no more than figures, as in the tables of benchmarks."""
+    """Tell whether the tokens look like a row of a table: at least two figures, and no more words than figures."""
     figures = sum(1 for token in tokens if _NUMBER.fullmatch(token))
     return figures >= 2 and 2 * figures >= len(tokens) and tokens[0] != "#"

@@ -53,7 +53,7 @@ class GpuFacts:
 
     @property
     def kind(self) -> tuple[str | int | None, ...]:
-        """What all GPUs of a partition share, also those that do nothing."""
+        """The facts that must be equal for all GPUs of a partition, also for idle ones."""
         return self.name, self.driver_version, self.memory_mib, self.ecc, self.pcie_gen, self.pcie_width
 
 
@@ -71,10 +71,10 @@ _GPU = re.compile(
 def inventory(
     text: str, *, expect_nodes: int | None = None, expect_per_node: int | None = None
 ) -> tuple[GpuFacts, ...]:
-    """GPUs in order of host and index.
+    """Parse the GPUs, in order of host and index.
 
-    :param expect_nodes: number of hosts that there must be.
-    :param expect_per_node: number of GPUs that every host must have. Lost lines can be noticed only with both.
+    :param expect_nodes: expected number of hosts.
+    :param expect_per_node: expected number of GPUs of each host. Without both numbers, lost lines are not noticed.
     :raises ParseError: a line that is not one of these (also nvidia-smi's own errors), a GPU twice, or indices of a
         host that do not run from 0.
     """
@@ -125,21 +125,22 @@ _TOPO_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV[
 
 @dataclass(frozen=True)
 class GpuTopology:
-    """``relations``: a row and a column for each GPU, in nvidia-smi's words; ``X`` is a GPU itself."""
+    """The topology; ``relations``: a row and a column for each GPU, in nvidia-smi's words; ``X`` on the diagonal."""
 
     relations: tuple[tuple[str, ...], ...]
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """GPUs that a PCIe switch connects without the host, whose links to it they share."""
+        """Groups of GPUs that a PCIe switch connects without the host; each group shares its links to the host."""
         gpus = range(len(self.relations))
         found = {tuple(b for b in gpus if a == b or self.relations[a][b] in _BEHIND_ONE_SWITCH) for a in gpus}
         return tuple(sorted(found))
 
 
 def topology(text: str, *, expect_gpus: int) -> GpuTopology:
-    """
-    :raises ParseError: no heading, a GPU missing or twice, or relations that are not the same both ways.
+    """Parse the output of ``nvidia-smi topo -mp``.
+
+    :raises ParseError: no heading, a GPU missing or twice, or a relation that differs between the two directions.
     """
     output = Output.read("nvidia-smi topo -mp", _UNDERLINE.sub("", text))
     number, _ = output.one(_TOPO_HEADING, "a heading that begins with GPU0")
@@ -172,7 +173,7 @@ class CopyBandwidths:
     sum_gb_s: float
 
     def values(self) -> dict[tuple[int, int], float]:
-        """(row, column) -> bandwidth, where there is a copy."""
+        """Return (row, column) -> bandwidth, for each copy."""
         return {
             (row, column): value
             for row, values in enumerate(self.gb_s)
@@ -191,11 +192,11 @@ _COPY_SUM = re.compile(r"SUM (\w{1,80}) ([0-9]{1,12}\.[0-9]{2})")
 
 
 def nvbandwidth(text: str, *, expect: Collection[str], expect_gpus: int) -> dict[str, CopyBandwidths]:
-    """The bandwidths of each test by its name.
+    """Parse the bandwidths of each test: name -> bandwidths.
 
-    :param expect: names of the tests, each of which prints one matrix.
-    :raises ParseError: another set of tests ran, one was waived or failed, a matrix is not that of ``expect_gpus``
-        GPUs, or its sum does not agree.
+    :param expect: names of the tests; each prints one matrix.
+    :raises ParseError: other tests ran, a test was waived or failed, a matrix is not for ``expect_gpus`` GPUs, or its
+        sum is wrong.
     """
     output = Output.read("nvbandwidth output", text)
     output.one(_COPY_VERSION, "`nvbandwidth Version: v0.…`")
@@ -207,7 +208,7 @@ def nvbandwidth(text: str, *, expect: Collection[str], expect_gpus: int) -> dict
 
 
 def _bandwidths(output: Output, begin: int, name: str, gpus: int) -> CopyBandwidths:
-    """The matrix of the test ``name``, which line ``begin`` announces."""
+    """Parse the matrix of the test ``name``; its title is on line ``begin``."""
     rows = 1 if "host" in name else gpus
     last = begin + 2 + rows
     if len(output.lines) < last + 2:
@@ -260,7 +261,7 @@ class NcclRow:
 
 @dataclass(frozen=True)
 class NcclResult:
-    """``hosts``: where each rank ran. ``mean_bus_gb_s`` is over every row, out of place and in place."""
+    """A run; ``hosts``: the host of each rank. ``mean_bus_gb_s``: mean over all rows, out of place and in place."""
 
     hosts: tuple[str, ...]
     rows: tuple[NcclRow, ...]
@@ -291,7 +292,8 @@ _MEAN = re.compile(rf"# Avg bus bandwidth    : ({GENERAL}) *(?:OK)?")
 
 
 def nccl_tests(text: str, *, expect_sizes: Sequence[int], expect_ranks: int) -> NcclResult:
-    """
+    """Parse the output of nccl-tests or rccl-tests.
+
     :param expect_sizes: size in bytes of each row. The programs round it down to a multiple of the ranks.
     :raises ParseError: a rank or a row is missing or repeated, data was wrong or not checked, or figures that depend
         on each other do not agree.
@@ -327,7 +329,7 @@ def _hosts(output: Output, ranks: int) -> tuple[str, ...]:
 
 
 def _nccl_pattern(heading: re.Match[str]) -> re.Pattern[str]:
-    """Of a row below ``heading``."""
+    """Return the pattern of a row below ``heading``."""
     columns = _TYPE + (r" +[a-z]{1,6}" if heading["redop"] else "") + (" +-?[0-9]{1,6}" if heading["root"] else "")
     # What an operation cannot do in place is not checked there, and nothing is with `-c 0`.
     checked = rf" +({INTEGER if heading['checked'] == '#wrong' else '[0-9]e[+-][0-9]{2,3}'}|N/A)"
@@ -350,7 +352,7 @@ def _nccl_row(output: Output, number: int, match: re.Match[str], ranks: int) -> 
 
 
 def _half_digit(token: str) -> float:
-    """Half of the last printed digit."""
+    """Return half of the last printed digit."""
     return 0.5 * 10.0 ** -len(token.partition(".")[2])
 
 

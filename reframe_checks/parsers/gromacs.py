@@ -1,4 +1,4 @@
-"""Log of GROMACS' ``mdrun`` with MPI (2022.5 recorded), at constant energy, whose counters were reset half-way."""
+"""Parse the log of GROMACS's ``mdrun`` with MPI (2022.5 recorded), at constant energy, with counters reset half-way."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _END = re.compile(r"Finished mdrun on rank 0 .{1,100}")
 
 @dataclass(frozen=True)
 class GromacsRun:
-    """``step_s``: of the timed steps; ``energy_kj_mol``: of all atoms, the mean; ``drift_kj_mol_ps``: of one atom."""
+    """A run; ``step_s``: of the timed steps; ``energy_kj_mol``: mean of all atoms; ``drift_kj_mol_ps``: per atom."""
 
     ranks: int
     atoms: int
@@ -37,7 +37,8 @@ class GromacsRun:
 
 
 def parse(text: str) -> GromacsRun:
-    """
+    """Parse the log.
+
     :raises ParseError: GROMACS ended with an error or not at all; a figure is missing, twice or not a number; the total
         energy is not that of potential and motion.
     """
@@ -75,7 +76,7 @@ def parse(text: str) -> GromacsRun:
 
 
 def _total_energy(output: Output, lines: range) -> float:
-    """Of the averages, rows of names above rows of figures up to a blank line."""
+    """Return the total energy from the averages: rows of names above rows of figures, up to a blank line."""
     heading, _ = output.one(_ENERGIES, "`Energies (kJ/mol)` of the averages", lines)
     found: dict[str, float] = {}
     for number in range(heading + 1, len(output.lines), 2):

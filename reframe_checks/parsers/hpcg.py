@@ -13,7 +13,7 @@ from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
 #: HPCG's rule: the timed iterations of an official result take at least this long, s.
 OFFICIAL_S = 1800
-#: Test -> the section whose ``Result`` tells of it.
+#: Test -> the section that has its ``Result``.
 TESTS = {
     "convergence": "Spectral Convergence Tests",
     "symmetry": "Departure from Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon",
@@ -58,8 +58,7 @@ class HpcgResult:
 
 
 def parse(text: str) -> HpcgResult:
-    """
-    A test that failed is a result, not an error.
+    """Parse the report. A failed test is a result, not an error.
 
     :raises ParseError: an unknown version; a line that is read is missing; a line is twice, as in two reports; a figure
         that cannot be; a grid, a speed or a summary that contradicts other lines.
@@ -135,7 +134,7 @@ class _Report:
 
 
 def _paths(output: Output) -> tuple[str, Iterator[tuple[int, str, str]]]:
-    """HPCG's version, and number, path and value of each line behind it."""
+    """Return HPCG's version, and number, path and value of each line after it."""
     begin, second = (*output.lines, "")[:2]
     if told := _VERSION_3_0.fullmatch(begin):
         version, at, lines = "3.0", 1, _of_indents(output)
@@ -167,7 +166,7 @@ def _of_indents(output: Output) -> Iterator[tuple[int, str, str]]:
 
 
 def _local_grid(report: _Report, ranks: int) -> tuple[int, int, int]:
-    """The cells of a process in each direction."""
+    """Return the cells of a process in each direction."""
     processes = [report.whole(f"Processor Dimensions::np{axis}", Unit.RANKS) for axis in "xyz"]
     report.require("Processor Dimensions::npz", math.prod(processes) == ranks, f"a grid of {ranks} processes")
     cells = [report.whole(f"Global Problem Dimensions::Global n{axis}", Unit.ORDER) for axis in "xyz"]

@@ -59,12 +59,12 @@ _SECTION = {"beginning": re.compile(r"Begin of HPL section\."), "end": re.compil
 
 
 def gflop(n: int) -> float:
-    """Operations, in 10^9, that HPL counts for a system of order ``n`` (HPL_pdtest.c)."""
+    """Return the operations, in 10^9, that HPL counts for a system of order ``n`` (HPL_pdtest.c)."""
     return n / 1e9 * n * (2 / 3 * n + 3 / 2)
 
 
 def parse(text: str) -> tuple[HplResult, ...]:
-    """Every result, in order. A failed residual is a result with ``passed=False``, not an error.
+    """Parse every result, in order. A failed residual is a result with ``passed=False``, not an error.
 
     Sanity in three parts: every result has its residual, the closing tallies agree with them, and the program
     reached "End of Tests.". Time, order and Gflop/s also have to agree with each other, and the results with the
@@ -104,7 +104,7 @@ def parse(text: str) -> tuple[HplResult, ...]:
 
 
 def _hpl_lines(output: Output) -> range:
-    """Numbers of the lines that hold HPL's output: those of its section in a file of HPC Challenge, else all."""
+    """Return the numbers of the lines of HPL's output: its section in a file of HPC Challenge, else all lines."""
     if not output.find(_HPCC):
         return range(1, len(output.lines) + 1)
     begin, end = (
@@ -158,9 +158,10 @@ def _check_tallies(output: Output, results: list[HplResult], lines: range) -> No
 
 @dataclass(frozen=True)
 class HpccResult:
-    """``star`` is the mean of processes that all work at the same time; rates in 10^9 a second, updates in GUP/s.
+    """Figures of HPC Challenge; rates in 10^9 per second, updates in GUP/s.
 
-    The ring, in which each process sends to a random other one, is ``None`` with one process.
+    ``star`` is the mean over processes that all work at the same time. In the ring, each process sends to another
+    random process; the ring is ``None`` with one process.
     """
 
     processes: int
@@ -178,7 +179,8 @@ _SUMMARY_BEGIN, _SUMMARY_END = re.compile(r"Begin of Summary section\."), re.com
 
 
 def hpcc(text: str) -> HpccResult:
-    """
+    """Parse the summary of HPC Challenge.
+
     :raises ParseError: the summary or a figure is missing, twice, not above 0 or more than any machine reaches; the
         program calls its run no success; or the file holds several runs, as it appends.
     """

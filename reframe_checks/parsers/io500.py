@@ -35,7 +35,7 @@ _TOTAL = re.compile(rf"\[SCORE ?\] Bandwidth {_SCORE} GiB/s +: IOPS {_SCORE} kio
 
 @dataclass(frozen=True)
 class Phase:
-    """``score`` in GiB/s of IOR's phases, else in thousands a second."""
+    """A phase; ``score`` in GiB/s for IOR's phases, else in thousands per second."""
 
     score: float
     seconds: float
@@ -43,7 +43,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Io500Result:
-    """``invalid``: io500 says so of the run, for a phase or for another reason."""
+    """A run; ``invalid``: io500 marks the run as invalid, for a phase or for another reason."""
 
     #: This and the number of ranks, ``procs``, are not in the summary.
     version: str
@@ -55,7 +55,7 @@ class Io500Result:
     invalid: bool
 
     def broken_rules(self) -> list[str]:
-        """Why it is no valid result, whatever is written beside the score."""
+        """Return the rules that the result breaks, independently of io500's own mark."""
         short = [
             f"{name} {self.phases[name].seconds:.1f} s of {STONEWALL_S} s"
             for name in WRITES
@@ -65,9 +65,9 @@ class Io500Result:
 
 
 def parse(text: str) -> Io500Result:
-    """``result.txt``.
+    """Parse ``result.txt``.
 
-    :raises ParseError: a phase missing or twice, or a checksum of something else.
+    :raises ParseError: a phase is missing or occurs twice, or the checksum is wrong.
     """
     output = Output.read("IO500's result.txt", text)
     sections = _sections(output)
@@ -105,9 +105,9 @@ def parse(text: str) -> Io500Result:
 
 
 def parse_summary(text: str) -> Io500Result:
-    """``result_summary.txt``, or what io500 prints of it.
+    """Parse ``result_summary.txt``, or io500's output with the same lines.
 
-    :raises ParseError: a phase missing, twice or in another unit.
+    :raises ParseError: a phase is missing, occurs twice or has another unit.
     """
     output = Output.read("IO500's summary", text)
     phases: dict[str, Phase] = {}
@@ -128,7 +128,7 @@ def parse_summary(text: str) -> Io500Result:
 
 
 def checksum(pairs: Mapping[str, str]) -> str:
-    """``u_hash_update_key_val`` of io500: over each key and its value, in any order."""
+    """Return io500's checksum (``u_hash_update_key_val``) over each key and its value, in any order."""
     combined = 0
     for key, value in pairs.items():
         one = 0
@@ -139,7 +139,7 @@ def checksum(pairs: Mapping[str, str]) -> str:
 
 
 def _sections(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
-    """Line and pairs of each section."""
+    """Return line and pairs of each section."""
     sections: dict[str, tuple[int, dict[str, str]]] = {}
     pairs: dict[str, str] = {}
     for number, line in enumerate(output.lines, start=1):
@@ -167,7 +167,7 @@ def _phase(output: Output, number: int, name: str, score: str, seconds: str) -> 
 
 
 def _scores(output: Output, number: int, tokens: Sequence[str]) -> tuple[float, float, float]:
-    """Bandwidth in GiB/s, rate in thousands a second, and the total, which is the root of both."""
+    """Return bandwidth in GiB/s, rate in thousands per second, and the total, the root of their product."""
     bandwidth = output.positive(number, "bandwidth", tokens[0], Unit.GB_S)
     rate, total = output.positive(number, "IOPS", tokens[1], Unit.IO_S), float(tokens[2])
     if not math.isclose(total, math.sqrt(bandwidth * rate), rel_tol=1e-5):
@@ -176,7 +176,7 @@ def _scores(output: Output, number: int, tokens: Sequence[str]) -> tuple[float, 
 
 
 def same_run(result: Io500Result, summary: Io500Result) -> bool:
-    """Whether ``result.txt`` and the summary tell of the same: the times of this have a decimal less."""
+    """Tell whether ``result.txt`` and the summary are from the same run; the summary's times have one decimal less."""
     return (result.total, result.invalid) == (summary.total, summary.invalid) and all(
         phase.score == summary.phases[name].score and abs(phase.seconds - summary.phases[name].seconds) < 0.0006
         for name, phase in result.phases.items()

@@ -32,12 +32,11 @@ _ROUNDING = 1e-4
 
 @dataclass(frozen=True)
 class IorResult:
-    """One test. ``write_mb_s`` and ``read_mb_s`` hold a value for each repetition (MB are 10^6 bytes).
+    """One test. ``write_mb_s`` and ``read_mb_s`` have a value for each repetition (MB are 10^6 bytes).
 
-    With a stonewall (``stonewall_s``, 0 without) a repetition may have moved less than the whole file:
-    ``written_bytes`` is what all of them together wrote, to a MiB. ``wear_out``: every task went on to what
-    the fastest had reached.
-    ``options`` are those of IOR's command line, which it repeats; ``check_*`` say that data were compared.
+    With a stonewall (``stonewall_s``, 0 without), a repetition may move less than the whole file. ``written_bytes`` is
+    the total of all repetitions, to a MiB. ``wear_out``: every task continued up to the amount of the fastest task.
+    ``options`` are from IOR's echo of its command line. ``check_*``: the data were compared.
     """
 
     options: str
@@ -150,7 +149,8 @@ class _IorDocument(Struct, frozen=True):
 
 
 def parse(text: str) -> IorResult:
-    """
+    """Parse IOR's JSON or text.
+
     :raises ParseError: neither valid JSON nor IOR's text; several tests; a repetition missing or without a positive
         rate; rates, sizes or numbers of tasks that contradict IOR's own summary.
     """

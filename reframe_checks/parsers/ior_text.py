@@ -43,7 +43,7 @@ _COLUMNS = {"access", "bw(MiB/s)", "block(KiB)", "xfer(KiB)", "total(s)", "iter"
 
 @dataclass(frozen=True)
 class _Row:
-    """A repetition; ``slack_mib``: error of the product of rate and time, by the digits that are printed."""
+    """A repetition; ``slack_mib``: error of the product of rate and time, by the printed digits."""
 
     number: int
     mib_s: float
@@ -84,7 +84,7 @@ def fields(output: Output) -> dict[str, Any]:
 
 
 def _options(output: Output) -> dict[str, tuple[int, str]]:
-    """What IOR says of the test, by name, with the number of its line."""
+    """Return IOR's description of the test: name -> (line number, value)."""
     told: dict[str, tuple[int, str]] = {}
     for number, pair in output.find(_PAIR):
         if pair[1] in told and pair[1] in _NAMED:
@@ -97,9 +97,9 @@ def _options(output: Output) -> dict[str, tuple[int, str]]:
 
 
 def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set[str]]:
-    """The options of the command line, and the letters of those that have no value.
+    """Return the options of the command line, and the letters of options without a value.
 
-    Its file and its stonewall have to be those that IOR says: else it is not whole.
+    File and stonewall must agree with IOR's description: else the line is not complete.
     """
     number, command = told["Command line"]
     program, _, options = command.partition(" ")
@@ -118,7 +118,7 @@ def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set
 
 
 def _value(words: list[str], option: str) -> str:
-    """Of ``option``, in the same word or the next one; empty without it."""
+    """Return the value of ``option``, from the same word or the next one; empty without the option."""
     for word, after in itertools.pairwise([*words, ""]):
         if word.startswith(option):
             return word.removeprefix(option).removeprefix("=") or after
@@ -159,7 +159,7 @@ def _of_options(output: Output, told: dict[str, tuple[int, str]]) -> dict[str, A
 
 
 def _summary(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
-    """The row of each operation below `Summary of all tests:`, by column."""
+    """Return the row of each operation below `Summary of all tests:`: operation -> (line number, column -> value)."""
     heading, _ = output.one(_SUMMARY, "the heading of the summary, `Operation   Max(MiB) …`")
     found: dict[str, tuple[int, dict[str, str]]] = {}
     for number in range(heading + 1, len(output.lines) + 1):
@@ -183,7 +183,7 @@ def _by_column(output: Output, number: int, names: list[str], tokens: list[str])
 
 
 def _rows(output: Output, operations: Iterable[str]) -> dict[str, list[_Row]]:
-    """The repetitions of each operation, in order."""
+    """Return the repetitions of each operation, in order."""
     heading, _ = output.one(_ROWS, "the heading of the results, `access    bw(MiB/s) …`")
     end, _ = output.one(_SUMMARY, "the heading of the summary")
     names = output.lines[heading - 1].split()
@@ -215,7 +215,7 @@ def _figure(output: Output, number: int, row: dict[str, str], name: str, unit: U
 
 
 def _half_digit(token: str) -> float:
-    """Half of the last printed digit."""
+    """Return half of the last printed digit."""
     return 0.505 * 10.0 ** -len(token.partition(".")[2])
 
 
@@ -226,7 +226,7 @@ def _integer(output: Output, number: int, row: dict[str, str], name: str, unit: 
 
 
 def _agree(output: Output, number: int, row: dict[str, str], result: dict[str, Any]) -> None:
-    """The columns of the summary that repeat the options."""
+    """Check the columns of the summary that repeat the options."""
     expected = {
         "#Tasks": result["tasks"], "tPN": result["tasks_per_node"], "reps": result["repetitions"],
         "fPP": int(result["file_per_process"]), "reord": int(result["reorder_tasks"]), "segcnt": result["segments"],
@@ -238,7 +238,7 @@ def _agree(output: Output, number: int, row: dict[str, str], result: dict[str, A
 
 
 def _compare_bytes(output: Output, number: int, row: dict[str, str], rows: list[_Row], moved_mib: float) -> None:
-    """Compare what an only repetition moved with its time in the summary, which has more digits than its own."""
+    """Compare the data of a single repetition with its time in the summary, which has more digits than its row."""
     mean_s = row.get("Mean(s)", "")
     if not _FIVE_DECIMALS.fullmatch(mean_s):
         raise output.error(number, "Mean(s) with five decimals")

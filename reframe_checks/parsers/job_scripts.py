@@ -1,4 +1,4 @@
-"""Lines that scripts in the job write: facts of nodes, hangs, load, places of ranks, and how stress-ng ended."""
+"""Parse the lines of the job's scripts: facts of nodes, hangs, load, places of ranks, and the end of stress-ng."""
 
 import hashlib
 import re
@@ -42,7 +42,7 @@ _OF_COUNTERS = re.compile(r"bogo-ops counter|metrics-check: ")
 
 
 class NodeFacts(OwnDocument, frozen=True):
-    """``clock_offset_us`` is this node's clock less that of task 0, known to within half of ``clock_rtt_us``."""
+    """The facts of a node; ``clock_offset_us``: its clock minus task 0's, with an error of half ``clock_rtt_us``."""
 
     host: Text
     facts: dict[str, Value]
@@ -55,10 +55,10 @@ class NodeFacts(OwnDocument, frozen=True):
 
 
 def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts, ...]:
-    """Read ``node_probe.py``'s line of each node, JSON and its SHA-256: nodes in order of their names.
+    """Parse ``node_probe.py``'s line of each node, JSON and its SHA-256; nodes in order of their names.
 
-    :raises ParseError: a line without its SHA-256 or that is not one whole object with the right keys and types, a fact
-        of no known name, a node twice, or a missing node (it could not reach task 0 if standard error says so).
+    :raises ParseError: a line has no correct SHA-256, or is not one object with the right keys and types; a fact has an
+        unknown name; a node is missing or occurs twice. (Standard error shows if a node could not reach task 0.)
     """
     output = without_sums(Output.read("node_probe output", text))
     nodes: dict[str, NodeFacts] = {}
@@ -89,11 +89,11 @@ def without_sums(output: Output) -> Output:
 
 
 class BlamedNode(OwnDocument, frozen=True, kw_only=True):
-    """A node, why, and what shows it: what the launcher said, or a process there.
+    """A blamed node, the reason and its evidence: the launcher's message, or a process on the node.
 
-    ``peer`` is the other end of a link, where nothing tells which of the two it is, or whose address it has. ``state``
-    of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
-    heartbeat; ``waits``: the call on a file, or the kernel's function, in which it waits.
+    ``peer``: the other end of a link if it is unknown which of the two nodes is faulty, or the node whose address it
+    has. ``state``: state of the process as in proc_pid_stat(5). ``phase`` and the time in it: from the process's
+    heartbeat. ``waits``: the file operation or the kernel function in which it waits.
     """
 
     node: Text
@@ -125,7 +125,7 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
 
     @property
     def process(self) -> "BlamedNode | None":
-        """This, where it tells of a process."""
+        """The record itself if it describes a process, else ``None``."""
         return self if self.pid is not None else None
 
 
@@ -161,7 +161,7 @@ def hang(text: str) -> Hang:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Times in seconds and bytes read and written, all since the node started; ``own`` is the job's on this node."""
+    """Counters since the node's start: times in s, bytes read and written; ``own`` are the job's on this node."""
 
     at_s: float
     cores: float
@@ -173,9 +173,9 @@ class Snapshot:
 
 
 def snapshots(text: str) -> tuple[Snapshot, ...]:
-    """Read what ``base/src/node_watch.sh`` wrote of a node around each step of a job, in order of time.
+    """Parse the snapshots that ``base/src/node_watch.sh`` wrote on a node around each step of a job, in order of time.
 
-    :raises ParseError: a line that is no snapshot or was changed, one that is missing, or a node that had no core.
+    :raises ParseError: a line is no snapshot or was changed, a snapshot is missing, or the node had no core.
     """
     output = Output.read("load watch", text)
     found = []
@@ -194,9 +194,9 @@ def snapshots(text: str) -> tuple[Snapshot, ...]:
 
 
 def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> LoadByOthers | None:
-    """What others than the job took of the one machine that all the ``nodes`` share; ``None`` when no time passed.
+    """Return the load by other programs on the machine that all ``nodes`` share; ``None`` if no time passed.
 
-    Busy times are the machine's, whichever node tells them; what the job used is the sum over its nodes.
+    The busy times are those of the machine, from any node. The job's own use is the sum over its nodes.
     """
     everything = sorted((each for of_node in nodes.values() for each in of_node), key=lambda each: each.at_s)
     if not everything or everything[-1].at_s <= everything[0].at_s:
@@ -225,7 +225,7 @@ class RankPlace:
 
 
 def placement(text: str, *, expect_ranks: int) -> tuple[RankPlace, ...]:
-    """Read where each rank ran, ``rank N on HOST cpus LIST end`` on a line for each, in order of its number.
+    """Parse the place of each rank, a line ``rank N on HOST cpus LIST end`` for each, in order of its number.
 
     :raises ParseError: a line of another form; a rank twice, missing or out of range.
     """
@@ -246,7 +246,7 @@ def placement(text: str, *, expect_ranks: int) -> tuple[RankPlace, ...]:
 
 @dataclass(frozen=True)
 class OstTurn:
-    """In the round ``number`` ``node`` writes to the target ``index``."""
+    """A turn: in round ``number``, ``node`` writes to the target ``index``."""
 
     number: int
     node: str
@@ -254,9 +254,10 @@ class OstTurn:
 
 
 def ost_turns(text: str) -> tuple[OstTurn, ...]:
-    """Read which node writes to which object storage target when, as ``storage/src/ost_rounds.py`` plans it.
+    """Parse the plan of ``storage/src/ost_rounds.py``: which node writes to which object storage target in which round.
 
-    :raises ParseError: no turn; a line that is none; rounds that are not 1, 2, 3, …; a node or a target twice in one.
+    :raises ParseError: there is no turn; a line is no turn; rounds are not 1, 2, 3, …; a node or target occurs twice in
+        a round.
     """
     output = Output.read("rounds.txt", text)
     turns: list[OstTurn] = []
@@ -276,7 +277,8 @@ def ost_turns(text: str) -> tuple[OstTurn, ...]:
 
 @dataclass(frozen=True)
 class StressedNode:
-    """``status``: stress-ng's exit status, 0 where all that was computed was right. ``stressors`` did something."""
+    """The result of stress-ng on a node; ``status``: exit status, 0 if all results were right; ``stressors``: those
+    that completed an operation."""
 
     node: str
     status: int
@@ -284,7 +286,7 @@ class StressedNode:
 
 
 def stressed(text: str, *, expect_nodes: int) -> dict[str, StressedNode]:
-    """Read how stress-ng ended on each node, a line each of ``stress_on_node.sh``.
+    """Parse the end of stress-ng on each node, from a line of ``stress_on_node.sh`` for each.
 
     :raises ParseError: a line of another kind, a node twice, or another number of nodes.
     """
@@ -302,5 +304,5 @@ def stressed(text: str, *, expect_nodes: int) -> dict[str, StressedNode]:
 
 
 def wrong_result(log: str) -> str | None:
-    """The first line of stress-ng's log by which a stressor says that a result is wrong, or ``None``."""
+    """Return the first line of stress-ng's log in which a stressor reports a wrong result, or ``None``."""
     return next((line for line in log.splitlines() if " fail: " in line and not _OF_COUNTERS.search(line)), None)

@@ -61,7 +61,7 @@ class OwnDocument(JsonOutput, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class MeasuredRun(OwnDocument, frozen=True, kw_only=True):
-    """On how many ``nodes`` and ``ranks`` it was measured, by which library; ``simulated``: on a fabric."""
+    """The run of a measurement: number of ``nodes`` and ``ranks``, and the library; ``simulated``: on a fabric."""
 
     mpi: Text
     ranks: Ranks
@@ -73,7 +73,7 @@ class MeasuredRun(OwnDocument, frozen=True, kw_only=True):
 
 
 class OwnMeasurement(OwnDocument, frozen=True, kw_only=True):
-    """What every subcommand of ``kappa-measure`` writes, before what it measured. Leaves name their ``subcommand``."""
+    """The common keys of all subcommands of ``kappa-measure``. Subclasses name their ``subcommand``."""
 
     program: Literal["kappa-measure"]
     version: Literal[1]
@@ -123,9 +123,9 @@ def _only_value(cls: type[Struct], name: str) -> str:
 
 
 def require(holds: bool, expected: str) -> None:
-    """For ``__post_init__``.
+    """Require a condition; for ``__post_init__``.
 
-    :raises ValueError: ``holds`` is not true.
+    :raises ValueError: ``holds`` is false; the text is ``expected``.
     """
     if not holds:
         raise ValueError(expected)
@@ -181,7 +181,7 @@ def _finite(token: str) -> float:
 
 
 def _line_of(output: Output, lines: range, key: str) -> int:
-    """The line with ``key`` where one alone has it, else the first."""
+    """Return the line with ``key`` if exactly one line has it, else the first line."""
     found = [number for number in lines if f'"{key}"' in output.lines[number - 1]]
     return found[0] if len(found) == 1 else lines.start
 

@@ -30,7 +30,7 @@ class StripeLayout:
 
 
 def layout(text: str) -> StripeLayout:
-    """The plain layout of one folder.
+    """Parse the plain layout of one folder.
 
     :raises ParseError: a key missing, twice or not a whole number; several folders; a composite layout.
     """
@@ -64,7 +64,8 @@ class OstTarget:
 
 
 def targets(text: str) -> tuple[OstTarget, ...]:
-    """
+    """Parse the targets of ``lfs osts``.
+
     :raises ParseError: no title or target; a line that is no target; one twice; an index that its name contradicts.
     """
     output = Output.read("lfs osts", text)
@@ -85,7 +86,7 @@ def targets(text: str) -> tuple[OstTarget, ...]:
 
 
 def servers(text: str) -> dict[str, str]:
-    """Name of each target of all that are mounted -> address (NID) of its server.
+    """Parse the servers of all mounted targets: name of the target -> address (NID) of its server.
 
     :raises ParseError: a line that is none of these; a target on two servers, which two mounts would agree on.
     """
@@ -99,7 +100,7 @@ def servers(text: str) -> dict[str, str]:
 
 
 def index(text: str) -> int:
-    """Of ``lfs getstripe --stripe-index FILE``: the target that holds the first stripe; errors as of the others."""
+    """Parse ``lfs getstripe --stripe-index FILE``: return the index of the target with the first stripe."""
     output = Output.read("lfs getstripe", text)
     _, match = output.one(_INDEX, "the index of a target")
     return int(match[0])

@@ -50,10 +50,11 @@ class PhaseRate:
 
 @dataclass(frozen=True)
 class MdtestResult:
-    """``options`` as mdtest repeats them, each in quotes; ``rates`` of the phases that ran, by mdtest's names (``File
-    creation`` …).
+    """A run.
 
-    ``reached``: what each task made in each of the iterations that a stonewall ended.
+    ``options``: mdtest's echo, each option in quotes. ``rates``: rates of the phases that ran, by mdtest's names
+    (``File creation`` …). ``reached``: the number of files or folders per task in each iteration that a stonewall
+    ended.
     """
 
     version: str
@@ -67,12 +68,13 @@ class MdtestResult:
 
     @property
     def made(self) -> int:
-        """Files or folders of all iterations and tasks together."""
+        """The number of files or folders of all iterations and tasks together."""
         return self.tasks * sum(self.reached) + self.items * (self.iterations - len(self.reached))
 
 
 def parse(text: str) -> MdtestResult:
-    """
+    """Parse mdtest's output.
+
     :raises ParseError: an error that mdtest reports; an unknown version; a part of the output missing, twice or cut
         off; a row missing; a rate that is not above 0, or not maximum >= mean >= minimum.
     """
@@ -124,7 +126,7 @@ def parse(text: str) -> MdtestResult:
 
 
 def _reached(output: Output, most: int) -> list[int]:
-    """What each task made in the iterations that a stonewall ended."""
+    """Return the number of items per task in the iterations that a stonewall ended."""
     found = []
     for number, line in enumerate(output.lines, start=1):
         match = _STONEWALL.fullmatch(line)
@@ -139,7 +141,7 @@ def _reached(output: Output, most: int) -> list[int]:
 
 
 def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
-    """The rows of the table by operation, each with its number."""
+    """Return the rows of the table: operation -> (line number, match)."""
     rows: dict[str, tuple[int, re.Match[str]]] = {}
     for number in lines:
         line = output.lines[number - 1]
@@ -154,7 +156,7 @@ def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
 
 
 def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], options: str) -> dict[str, PhaseRate]:
-    """The rates of phases that ran: those that ``options`` ask for, or all."""
+    """Return the rates of the phases that ran: the phases in ``options``, or all phases."""
     asked = {verb for flag, verb in _PHASES.items() if flag in _flags(options)} or {*_PHASES.values()}
     rates: dict[str, PhaseRate] = {}
     for name, (number, row) in rows.items():
@@ -169,5 +171,5 @@ def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], optio
 
 
 def _flags(options: str) -> set[str]:
-    """The letters among ``options``, of one or several together."""
+    """Return the letters of the short options in ``options``, also of combined ones."""
     return {flag for flags in _FLAGS.findall(options) for flag in flags}

@@ -25,7 +25,7 @@ class KernelTimes:
 
 
 def _kernel(output: Output, number: int, tokens: Sequence[str], moved_mb: float) -> KernelTimes:
-    """Rate, minimum, mean and maximum time of a pass that moves ``moved_mb`` MB."""
+    """Parse rate, minimum, mean and maximum time of a pass that moves ``moved_mb`` MB."""
     rate = output.positive(number, "rate", tokens[0], Unit.MB_S)
     times = [output.positive(number, "time", token, Unit.RUN_S) for token in tokens[1:]]
     if times != sorted(times):
@@ -63,7 +63,8 @@ _STREAM_ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 
 
 def stream(text: str) -> StreamResult:
-    """
+    """Parse STREAM's output.
+
     :raises ParseError: the solution was not validated, a figure is missing or not above 0, rates and times
         contradict each other, threads asked for did not run, or the outputs of several runs are mixed.
     """
@@ -137,9 +138,9 @@ _INVALID = "Validation failed"
 
 
 def babelstream(text: str, *, expect_runs: int = 1) -> tuple[BabelStreamResult, ...]:
-    """The runs, in order.
+    """Parse BabelStream's runs, in order.
 
-    The program writes that its results are wrong to standard error: see :func:`failed_validation`.
+    The program reports wrong results on standard error: see :func:`failed_validation`.
 
     :raises ParseError: there is another number of runs, a figure is missing or not above 0, rates and times contradict
         each other, or results were wrong.
@@ -153,7 +154,7 @@ def babelstream(text: str, *, expect_runs: int = 1) -> tuple[BabelStreamResult, 
 
 
 def failed_validation(text: str) -> str:
-    """The first complaint about wrong results in what BabelStream wrote to standard error; empty without one."""
+    """Return the first report of wrong results on BabelStream's standard error; empty without one."""
     return next((line.strip() for line in text.splitlines() if _INVALID in line), "")
 
 
@@ -208,7 +209,8 @@ _LIKWID_FIGURES = {
 
 
 def likwid(text: str) -> LikwidResult:
-    """
+    """Parse the output of ``likwid-bench``.
+
     :raises ParseError: a figure is missing, repeated or not above 0, there are several work groups or runs, not
         every thread started, or rate, volume and time contradict each other.
     """

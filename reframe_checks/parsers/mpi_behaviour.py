@@ -1,6 +1,6 @@
-"""Results of ``kappa-measure mpi``, of how the MPI library itself behaves: a JSON object each.
+"""Results of ``kappa-measure mpi``, about the behaviour of the MPI library: one JSON object each.
 
-Every time is a list with one figure for each repeat, which is the median of its iterations.
+Every time is a list with one figure for each repeat: the median of its iterations.
 """
 
 import statistics
@@ -35,7 +35,7 @@ OTHER_MIB = 16
 
 
 class MpiMeasurement(OwnMeasurement, frozen=True):
-    """Facts of every measurement."""
+    """The common facts of all measurements."""
 
     repeats: Positive
     series: tuple[Any, ...]
@@ -45,7 +45,10 @@ class MpiMeasurement(OwnMeasurement, frozen=True):
             self.require_repeats(entry)
 
     def require_repeats(self, entry: Struct) -> None:
-        """:raises ValueError: a list of ``entry`` is not of one figure for each repeat."""
+        """Require one figure for each repeat in the lists of ``entry``.
+
+        :raises ValueError: a list has another length.
+        """
         for name in entry.__struct_fields__:
             figures = getattr(entry, name)
             require(not isinstance(figures, tuple) or len(figures) == self.repeats, f"{name}: {self.repeats} figures")
@@ -136,7 +139,7 @@ class MemoryResult(MpiMeasurement, frozen=True):
 
     @property
     def start_kib(self) -> float:
-        """What MPI has taken when MPI_Init returns."""
+        """The memory that MPI has taken when MPI_Init returns."""
         return self.series[0].median_kib - self.before_init.median_kib
 
     @property
@@ -168,7 +171,7 @@ class OverlapTimes(OwnDocument, frozen=True):
 
     @property
     def hidden_percent(self) -> float:
-        """Share of the communication that does not show when the rank computes meanwhile; of the median repeat."""
+        """The share of the communication that overlaps with computation, for the median repeat."""
         repeats = zip(self.communication_us, self.computation_us, self.both_us, strict=True)
         shares = [1 - (both - computation) / communication for communication, computation, both in repeats]
         return 100 * min(1.0, max(0.0, statistics.median(shares)))
@@ -181,7 +184,7 @@ class OverlapResult(MpiMeasurement, frozen=True):
 
 
 class QueueTimes(OwnDocument, frozen=True):
-    """Time from asking for a message until it is there, while ``depth`` others wait, or receives for others."""
+    """Time from the request for a message to its arrival, with ``depth`` other messages or receives in the queue."""
 
     depth: Count
     unexpected_us: Times

@@ -1,4 +1,4 @@
-"""Times that each node tells of a job's start, and of calls on its files: lines of JSON, each with its SHA-256."""
+"""Parse times of a job's start and of file calls on each node: lines of JSON, each with its SHA-256."""
 
 import re
 from collections.abc import Collection
@@ -34,7 +34,7 @@ class _JobStart(OwnDocument, frozen=True):
 
 @dataclass(frozen=True)
 class JobStart:
-    """``elapsed_s``: since slurmctld started the job, when its script began; ``None`` where Slurm did not say so."""
+    """A job's start; ``elapsed_s``: from slurmctld's start of the job to its script; ``None`` if not reported."""
 
     elapsed_s: float | None
     prologs_at_allocation: bool
@@ -63,15 +63,15 @@ _Line = TypeVar("_Line", TaskStart, FileCalls)
 
 
 def task_starts(text: str, *, expect_nodes: Collection[str]) -> dict[str, float]:
-    """Seconds since boot at which the task of each node began (``node/src/start_of_task.sh``).
+    """Parse the start of the task on each node, in s since boot (``node/src/start_of_task.sh``).
 
-    :raises ParseError: a line that was changed, a node twice, or other nodes than those.
+    :raises ParseError: a line was changed, a node occurs twice, or the nodes are not the expected ones.
     """
     return {node: start.up_s for node, start in _of_nodes("start of tasks", text, TaskStart, expect_nodes).items()}
 
 
 def file_calls(text: str, *, expect_nodes: Collection[str]) -> dict[str, FileCalls]:
-    """Read what ``storage/src/file_calls.py`` told of each node.
+    """Parse the output of ``storage/src/file_calls.py`` on each node.
 
     :raises ParseError: as ``task_starts``.
     """
@@ -79,7 +79,7 @@ def file_calls(text: str, *, expect_nodes: Collection[str]) -> dict[str, FileCal
 
 
 def job_start(text: str) -> JobStart:
-    """Read what ``start_of_task.sh --job`` told.
+    """Parse the output of ``start_of_task.sh --job``.
 
     :raises ParseError: not one line as it was written.
     """

@@ -89,7 +89,7 @@ _CHOICES: dict[str, Callable[[Iterable[float]], float]] = {"min": min, "median":
 def parse(
     text: str, *, expect_sizes: Sequence[int] | None = None, expect_tables: int | None = None
 ) -> tuple[OsuTable, ...]:
-    """Every table of ``text``, in order; several when a benchmark was repeated in one job.
+    """Parse every table of ``text``, in order; several if a job repeated the benchmark.
 
     :param expect_sizes: message sizes that every table must have. A row that was lost, or output cut off between
         two rows, can be noticed only with it.
@@ -109,7 +109,7 @@ def parse(
 
 
 def curve(tables: Sequence[OsuTable], pick: Literal["min", "median", "max"], column: int = 0) -> dict[int, float]:
-    """Message size in bytes -> the minimum, median or maximum over repeats of one benchmark.
+    """Return the minimum, median or maximum over the repeats of a benchmark: message size in bytes -> value.
 
     :raises ParseError: no table, or tables that differ in title, datatype, columns or sizes.
     """
@@ -127,7 +127,7 @@ def _identity(table: OsuTable) -> tuple[object, ...]:
 
 
 def links(text: str, *, message_bytes: int, expect_nodes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
-    """Best bandwidth in MB/s of each link by its two nodes, of the tables of ``ring_of_links.sh``.
+    """Parse the tables of ``ring_of_links.sh``: (node, node) -> best bandwidth of the link in MB/s.
 
     Each table is behind a line ``@link NODE NODE``.
 

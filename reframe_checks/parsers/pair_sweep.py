@@ -44,7 +44,7 @@ _CEILINGS = {"latency_us": Unit.OPERATION_US, "to_second_mbps": Unit.MB_S, "to_f
 
 
 class Packets(NamedTuple):
-    """What both nodes of a pair sent while they were measured, and how many of it got lost; 0 where nothing counts."""
+    """Packets that both nodes of a pair sent while they were measured, and lost packets; 0 without counters."""
 
     pair: tuple[int, int]
     sent: int
@@ -52,7 +52,7 @@ class Packets(NamedTuple):
 
 
 class Payloads(NamedTuple):
-    """Messages between a pair whose content was compared with what had been sent, and how many of them had another."""
+    """Number of compared messages between a pair, and number of messages with wrong data."""
 
     pair: tuple[int, int]
     messages: int
@@ -60,7 +60,7 @@ class Payloads(NamedTuple):
 
 
 class PairAlone(OwnDocument, frozen=True):
-    """A pair measured again while no other was."""
+    """A pair that was re-measured alone."""
 
     first: Text
     second: Text
@@ -298,5 +298,5 @@ def read_samples(text: str, figures: bytes) -> PairSamples:
 
 
 def nodes_crc32(nodes: Sequence[str]) -> int:
-    """As the program has it: of the names, each with an end of line."""
+    """Return the program's checksum of the nodes: of the names, each with an end of line."""
     return zlib.crc32("".join(f"{node}\n" for node in nodes).encode())

@@ -29,7 +29,7 @@ CONTROL = "compute"
 
 
 class PatternResult(OwnMeasurement, frozen=True):
-    """Facts of every pattern."""
+    """The common facts of all patterns."""
 
     iterations: Positive
 
@@ -61,7 +61,7 @@ class RandomRingResult(TimedPattern, frozen=True):
 
     @property
     def bandwidth_mb_s(self) -> float:
-        """Of a process, as HPC Challenge defines it: two messages in the time of the best iteration."""
+        """The bandwidth of a process by HPC Challenge's definition: two messages in the time of the best iteration."""
         return 2 * self.message_bytes / self.shortest_us
 
 
@@ -168,11 +168,11 @@ class VictimSamples(NamedTuple):
     beside_us: tuple[Times, ...]
 
     def impact(self, percent: int = 50) -> float:
-        """The time that so many percent do not exceed, beside over alone: GPCNeT's congestion impact factor."""
+        """Return GPCNeT's congestion impact factor: a percentile of the times beside a load divided by that alone."""
         return _percentile(chain(*self.beside_us), percent) / _percentile(chain(*self.alone_us), percent)
 
     def impacts_of_rounds(self) -> tuple[float, ...]:
-        """Impact of the medians of each round."""
+        """Return the impact of the medians of each round."""
         rounds = zip(self.alone_us, self.beside_us, strict=True)
         return tuple(statistics.median(beside) / statistics.median(alone) for alone, beside in rounds)
 
@@ -245,7 +245,7 @@ class CongestionResult(PatternResult, frozen=True):
 
 
 def _percentile(values: Iterable[float], percent: int) -> float:
-    """The smallest value that at least so many percent of all do not exceed."""
+    """Return the smallest value that at least ``percent`` % of all values do not exceed."""
     ordered = sorted(values)
     return ordered[-(-percent * len(ordered) // 100) - 1]
 

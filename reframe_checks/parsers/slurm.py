@@ -38,11 +38,11 @@ _LISTS = {"nodes": "nodes", "switches": "children", "aggregatedblock": "children
 
 
 def expand_nodes(text: str, at_most: int = MAX_NODES) -> list[str]:
-    """The names that ``text`` stands for, each once, in its order.
+    """Expand a list of nodes: return each name once, in order.
 
-    Only what Slurm writes: other operators of ClusterShell, of which one (``@group``) runs programs, are refused.
+    Only Slurm's syntax is allowed. Other operators of ClusterShell are refused; one of them (``@group``) runs programs.
 
-    :raises ValueError: not such a list, or one of more than ``at_most`` names; it says what was expected.
+    :raises ValueError: not such a list, or more than ``at_most`` names; the text says what was expected.
     """
     if not _LIST.fullmatch(text):
         raise ValueError("a list of nodes, for instance tux[0-3,12]")

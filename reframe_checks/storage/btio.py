@@ -1,10 +1,10 @@
 """BT-IO (NPB 3.4): a solver of block-tridiagonal systems that writes its solution every five steps and reads it back.
 
-Subtype ``full`` uses collective MPI-IO with one data type for the whole array, ``simple`` independent operations for
-each row. BT needs a square number of ranks. Its own verification must succeed.
+Subtype ``full`` uses collective MPI-IO with one data type for the whole array; ``simple`` uses independent operations
+for each row. BT needs a square number of ranks. Its own verification must succeed.
 
-BT has no stonewall: its class is its bound, and a smaller one is taken where all runs would write more than
-``most_gib``.
+BT has no stonewall: its class sets the amount of data. If all runs together would write more than ``most_gib``, the
+check takes a smaller class.
 """
 
 import math
@@ -25,9 +25,9 @@ from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import file_benchmarks, ior
 
-# Subtype -> how BT names it.
+# Subtype -> its name in BT's output.
 SUBTYPES = {"full": "FULL MPI-IO", "simple": "SIMPLE MPI-IO"}
-# A core's speed and a target's rate, to say how long a case takes: not what they should be.
+# A core's speed and a target's rate, only to estimate the time of a case; not targets.
 ASSUMED_GFLOPS, ASSUMED_BYTES_S = 1.0, 0.5e9
 # Start and verification.
 BESIDES_S = 10
@@ -35,7 +35,7 @@ BESIDES_S = 10
 
 @dataclass(frozen=True)
 class ProblemClass:
-    """``points`` a side of the grid and ``steps`` of NPB 3.4 (``sys/setparams.c``), written every fifth step."""
+    """A class of NPB 3.4 (``sys/setparams.c``): ``points`` per edge of the grid, ``steps``, output each fifth step."""
 
     points: int
     steps: int
@@ -46,7 +46,7 @@ class ProblemClass:
 
     @property
     def output_bytes(self) -> int:
-        """Five numbers of 8 bytes for each point."""
+        """The bytes of one output: five numbers of 8 bytes for each point."""
         return self.points**3 * 5 * 8
 
     @property
@@ -55,7 +55,7 @@ class ProblemClass:
 
     @property
     def gflop(self) -> float:
-        """Return the operations that NPB counts for its Mop/s (``bt.f90``)."""
+        """The operations that NPB counts for its Mop/s, in Gflop (``bt.f90``)."""
         n = self.points
         return 1e-9 * self.steps * (3478.8 * n**3 - 17655.7 * n**2 + 28023.7 * n)
 
@@ -67,7 +67,7 @@ CLASSES = {
 
 
 def square_ranks(ranks: int, nodes: int) -> int:
-    """The largest square number up to ``ranks`` that ``nodes`` share evenly; 0 when there is none."""
+    """Return the largest square number up to ``ranks`` that is a multiple of ``nodes``; 0 if there is none."""
     roots = range(math.isqrt(ranks), 0, -1)
     return next((root * root for root in roots if root * root % nodes == 0), 0)
 
@@ -75,20 +75,20 @@ def square_ranks(ranks: int, nodes: int) -> int:
 class BtIoCheck(OnStorage, Scaled, KappaCheck):
     needs_environ = ["btio"]
     subtype = rfmb.parameter(SUBTYPES, loggable=True)
-    cache_defeat = "none: what a solver sees, the file system's and the nodes' memory included"
+    cache_defeat = "none: the rate that a solver sees, including caches of the file system and the nodes"
 
-    #: One for all scales, or ``{scale: class}``. To be chosen so that a run takes minutes: NPB prints two decimals of a
-    #: second.
+    #: One class for all scales, or ``{scale: class}``. Choose it so that a run takes minutes: NPB prints two decimals
+    #: of a second.
     problem_class = SiteVariable(
-        "B", "text, or one for each scale", "", "BT's class, as `C` or `{one_node: C, whole_partition: D}`",
+        "B", "text, or one for each scale", "", "BT's class, for instance `C` or `{one_node: C, whole_partition: D}`",
     )
-    #: Of all runs; 0, as the modes that ask for a site's class set it: no bound.
+    #: For all runs together; 0: no limit. Modes that use the site's class set 0.
     most_gib = SiteVariable(
         24, "whole number", "GiB", "most data written by all runs, which limits the class; 0: no limit"
     )
 
     def classes_written(self):
-        """How many times the job writes what one run of BT does."""
+        """Return how many times the job writes the data of one run of BT."""
         raise NotImplementedError
 
     def choose_class(self):
@@ -97,23 +97,24 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
             self.problem_class = self.stated(key, self.problem_class.get(self.scale))
         if self.problem_class not in CLASSES:
             where = f"partition {self.current_partition.fullname}: {self.check_class}"
-            raise ReframeError(f"{where}: problem_class {self.problem_class!r} is none of {', '.join(CLASSES)}")
+            known = ", ".join(CLASSES)
+            raise ReframeError(f"{where}.problem_class: expected one of {known}, found {self.problem_class!r}")
         self.problem_class = self.bounded(self.problem_class)
         self.executable = f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"
 
     def bounded(self, problem_class):
-        """The largest class up to this one with which the job writes no more than it may; at least the smallest."""
+        """Return the largest class up to this one that keeps the job below ``most_gib``; at least the smallest."""
         up_to = list(CLASSES)[: list(CLASSES).index(problem_class) + 1]
         most_bytes = self.most_gib << 30 or math.inf
         within = [one for one in up_to if self.classes_written() * CLASSES[one].written_bytes <= most_bytes]
         return within[-1] if within else up_to[0]
 
     def command(self):
-        """BT writes into its working folder."""
+        """Return the words of the command; BT writes into its working folder."""
         return ["env", '--chdir="$folder"', shlex.quote(self.executable)]
 
     def run_s(self, ranks):
-        """Return the seconds of a run, by assumed speeds."""
+        """Return the estimated seconds of a run."""
         of_class = CLASSES[self.problem_class]
         return of_class.gflop / (ranks * ASSUMED_GFLOPS) + of_class.written_bytes / ASSUMED_BYTES_S
 
@@ -121,18 +122,23 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
         return self.classes_written() * CLASSES[self.problem_class].written_bytes
 
     def run_in(self, name, ranks):
-        """The run on so many ranks, whose output is in the file ``name``."""
+        """Return the run on this number of ranks, with its output in the file ``name``.
+
+        :raises SanityError: BT ran with another class, number of ranks or method.
+        """
         run = self.parsed(file_benchmarks.btio, self.output_text(name))
         found = (run.problem_class, run.processes, run.method)
         asked = (self.problem_class, ranks, SUBTYPES[self.subtype])
         if found != asked:
-            raise SanityError(f"BT ran (class, ranks, method) {found}, asked for {asked}")
+            raise SanityError(f"BT ran (class, ranks, method) {found}, expected {asked}")
         return run
 
 
 class BtIoRuns(BtIoCheck):
-    """Several runs on the largest square number of ranks that the scale holds, with as many on each node; the median
-    one, by its rate of output, counts."""
+    """Run BT several times on the largest possible square number of ranks, with equally many on each node.
+
+    The run with the median rate of output counts.
+    """
 
     time_limit = "1h"
     repeats = 3
@@ -148,7 +154,7 @@ class BtIoRuns(BtIoCheck):
         self.num_tasks = square_ranks(self.num_tasks, nodes)
         if not self.num_tasks:
             where = f"partition {self.current_partition.fullname}, scale {self.scale}"
-            raise ReframeError(f"{where}: no square number of ranks is shared evenly by {nodes} nodes")
+            raise ReframeError(f"{where}: no square number of ranks fits evenly on {nodes} nodes; use another scale")
         self.num_tasks_per_node = self.num_tasks // nodes
 
     def command_lines(self):
@@ -168,13 +174,17 @@ class BtIoRuns(BtIoCheck):
 
 @rfm.simple_test
 class BtIo(BtIoRuns):
-    """BT-IO on a node, on two and on all: time, the share of it that output takes, and the rates of both."""
+    """Measure BT-IO on one node, two nodes and all nodes: time, the share of output, and the rates of both."""
 
-    descr = "BT-IO: solver with parallel output"
+    descr = "Measures a solver with parallel output (BT-IO); finds slow collective MPI-IO and slow storage targets"
     family = "storage/btio"
     estimated_s = 60
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "compare subtype full with simple, and with IOR collective and independent on the same target"
+    failure_means = (
+        "A solver's output through MPI-IO is slower than the bound allows, or its solution is wrong. If IorEasy passes "
+        "on the same target, the application's pattern of small pieces is slow, not the target."
+    )
 
     @rfmb.sanity_function
     def read_results(self):
@@ -191,7 +201,7 @@ class BtIo(BtIoRuns):
 
 
 NODES = ("Nodes", "")
-# Curve -> (title, unit) of its figure, how it follows from a run, and the metric of its last point.
+# Curve -> (title, unit) of its figure, the function of a run, and the metric of the last point.
 DRAWN = {
     "time": (("Total time", "s"), lambda run: run.total_s, "total_time"),
     "I/O time": (("Time of I/O", "s"), lambda run: run.io_s, "io_time"),
@@ -203,14 +213,14 @@ DRAWN = {
 
 @rfm.simple_test
 class BtIoSeries(LayoutSeries, BtIoCheck):
-    """BT-IO over the number of nodes, with one rank on each: time, time of output, and the rates of both.
+    """Measure BT-IO over the number of nodes, with one rank on each: time, time of output, and the rates of both.
 
-    BT needs a square number of ranks: 1, 4, 9, 16, … nodes, all in one job and in turn. Speed-up and efficiency are
-    of the time of a step, its output included. The median round, by its rate of output, counts. What the validation
-    of the IBiSCo cluster draws ("Communication and data storage: macro-benchmark II", class E).
+    BT needs a square number of ranks: 1, 4, 9, 16, … nodes, all in one job and in turn. Speed-up and efficiency refer
+    to the time of a step with its output. The round with the median rate of output counts. The validation of the IBiSCo
+    cluster shows the same curves ("Communication and data storage: macro-benchmark II", class E).
     """
 
-    descr = "BT-IO over nodes, one rank on each: time and time of output, speed-up"
+    descr = "Measures time, output time and speed-up of BT-IO over nodes; finds output that does not scale"
     family = "storage/btio-series"
     estimated_s = 600
     scale = rfmb.parameter(["each_node"], loggable=True)
@@ -218,7 +228,11 @@ class BtIoSeries(LayoutSeries, BtIoCheck):
     time_limit = "8h"
     informational = ["io_time", "speedup"]
     rounds = 3
-    hint = "where the time of output grows with the nodes, compare subtype full with simple, and with IOR on as many"
+    hint = "if the output time grows with the nodes, compare subtype full with simple, and with IOR on as many nodes"
+    failure_means = (
+        "BT-IO on the most nodes takes too long, or its solution is wrong. If the time of computing grows, run "
+        "OsuLatency and Hpl; if the time of output grows, run IorEasy on the same target."
+    )
 
     #: Square numbers; by default all that the partition has.
     nodes = SiteVariable(
@@ -303,22 +317,27 @@ WHOLE_BYTES = 8
 
 @rfm.simple_test
 class BtIoShare(BtIoRuns):
-    """What an application gets of a target, as a share of what IOR gets there: BT-IO's output against IOR's, in one
-    job.
+    """Measure BT-IO's rate of output relative to IOR's rate on the same target, in one job.
 
-    On the same ranks and nodes, in turn. In IOR each rank writes at each output what it writes in BT, as one piece
-    (MPI-IO, independent, one file); in BT the pieces are rows of the array, or a data type of them. Neither waits
-    for the disks, so that memory helps both alike. The share is of the medians.
+    Both run in turn on the same ranks and nodes. In IOR, each rank writes the same data at each output as in BT, but as
+    one piece (MPI-IO, independent, one file). In BT, the pieces are rows of the array, or a data type of them. Neither
+    waits for the disks, so caches help both in the same way. The share is the ratio of the medians.
     """
 
-    descr = "BT-IO's output as a share of what IOR gets on the same target, nodes and ranks"
+    descr = "Compares BT-IO's rate of output with IOR's on the same target, nodes and ranks; finds slow MPI-IO patterns"
     family = "storage/btio-share"
     relative = ["ior_share"]
     estimated_s = 90
     needs_environ = ["btio", "ior"]
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
     modes = ("acceptance",)
-    hint = "a small share is the application's pattern: compare subtype full with simple, and look at MPI-IO's hints"
+    hint = (
+        "a small share is caused by the application's pattern: compare subtype full with simple; check MPI-IO's hints"
+    )
+    failure_means = (
+        "A solver gets a smaller share of the target's speed than the bound allows, or less speed than it should. If "
+        "IOR's own rate is low too, the target is slow; otherwise look at MPI-IO's settings."
+    )
 
     def classes_written(self):
         return 2 * self.repeats
@@ -338,7 +357,7 @@ class BtIoShare(BtIoRuns):
         )  # fmt: skip
 
     def sizes(self):
-        """Bytes of a rank at each output, and outputs."""
+        """Return the bytes of a rank at each output, and the number of outputs."""
         of_class = CLASSES[self.problem_class]
         return of_class.output_bytes // self.num_tasks // WHOLE_BYTES * WHOLE_BYTES, of_class.outputs
 
@@ -354,13 +373,16 @@ class BtIoShare(BtIoRuns):
         return True
 
     def ior_rate_of(self, number):
-        """MB/s of IOR's output before a run of BT."""
+        """Return the rate of IOR's output before a run of BT, in MB/s.
+
+        :raises SanityError: IOR ran with other sizes.
+        """
         result = self.parsed(ior.parse, self.output_text(self.summary(number)))
         transfer, outputs = self.sizes()
         found = (result.api, result.tasks, result.transfer_bytes, result.block_bytes, result.segments, result.fsync)
         asked = ("MPIIO", self.num_tasks, transfer, transfer, outputs, False)
         if found != asked or len(result.write_mb_s) != 1:
-            raise SanityError(f"ior ran (interface, ranks, transfer, block, segments, -e) {found}, asked for {asked}")
+            raise SanityError(f"ior ran (interface, ranks, transfer, block, segments, -e) {found}, expected {asked}")
         return result.write_mb_s[0]
 
     metrics = {

@@ -1,13 +1,14 @@
-"""An application's MPI-IO: the EMT application writes all its waveforms, into one file or one of each rank.
+"""An application's MPI-IO: the EMT application writes all its waveforms, into one shared file or one file per rank.
 
-It needs no program from elsewhere, so it runs wherever the suite does. Ranks write together into a shared file
-(collective), or each into its own; the time in which that is made durable counts. Then the files are read back, by
-MPI-IO, too, each rank what another wrote, half of all ranks away; the program ends with an error where that is not what
-was written, or where a file is longer or shorter than it should be. What nodes keep of the files is dropped before, as
-far as a file system does so on advice. The best of the rounds counts. All rounds must come to the same solution.
+It needs no other program, so it runs wherever the suite runs.
 
-A case is bounded by bytes: ``node_mib`` of each node, ``least_mib`` on few. The network has a copy for each
-``RANKS_OF_COPY`` ranks, and as many steps as make so many bytes.
+1. Ranks write together into a shared file (collective), or each into its own file. The time includes the fsync.
+2. The nodes drop their caches of the files, if the file system follows the advice.
+3. Each rank reads data of another rank, half of all ranks away, with MPI-IO. The program ends with an error if the data
+   differ, or if a file has a wrong length.
+
+The best round counts. All rounds must give the same solution. The data of a case are ``node_mib`` per node, and at
+least ``least_mib``. The network has a copy for each ``RANKS_OF_COPY`` ranks, and the number of steps gives the bytes.
 """
 
 import re
@@ -26,13 +27,13 @@ from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.finding import ranked, slowest_share, suspects_of_nodes
 from reframe_checks.parsers import emt
 
-# Of a copy of the reference network; several have a few less for each.
+# Channels of a copy of the reference network; with several copies, each has a few less.
 CHANNELS_OF_COPY = 10845
-# A copy has some 170 tasks. Each rank reads all copies, 0.2 MB of JSON and 3 MB of memory for each.
+# A copy has about 170 tasks. Each rank reads all copies: 0.2 MB of JSON and 3 MB of memory for each.
 RANKS_OF_COPY, MOST_COPIES = 32, 64
-# COMTRADE's of a record, and of a value; and what the head takes for each channel, at most.
+# COMTRADE's bytes of a record's stamp and of a value; and the most bytes of the header for each channel.
 STAMP_BYTES, VALUE_BYTES, HEAD_BYTES = 8, 4, 160
-# Start and end of a job and of a round, and a node's rate, to say how long a case takes: not what it should be.
+# Time of start and end of a job and of a round, and a node's rate, only to estimate the time of a case; not targets.
 BESIDES_S, ROUND_S, ASSUMED_BYTES_S = 10, 3, 0.2e9
 QUANTITIES = ("write", "read")
 MOST_DRAWN = 2048
@@ -43,24 +44,24 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
     family = "storage/emt-io"
     needs_partition = []
     time_limit = "30m"
-    cache_defeat = "fsync is part of the write; what nodes keep of a file is dropped before it is read"
-    hint = "compare files shared and rank, and with IOR and fio on the same target; look at striping and servers"
+    cache_defeat = "fsync is part of the write; nodes drop their cache of a file before they read it"
+    hint = "compare files shared and rank, and with IOR and fio on the same target; check striping and servers"
 
-    #: 0: by the number of ranks.
+    #: 0: from the number of ranks.
     network_scale = 0
-    #: 0: by the bytes.
+    #: 0: from the bytes.
     steps = 0
     rounds = SiteVariable(2, "whole number", "", "number of rounds; the best counts")
-    node_mib = SiteVariable(128, "whole number", "MiB", "that each node writes in a round")
+    node_mib = SiteVariable(128, "whole number", "MiB", "data that each node writes in a round")
     least_mib = SiteVariable(512, "whole number", "MiB", "least data that a round writes, on few nodes")
     buffer_mib = SiteVariable(4, "whole number", "MiB", "buffer of each rank, written at once")
-    least_slowdown = SiteVariable(2.0, "number", "", "least slow-down, as a factor, for which a node is named")
-    #: Of less the scheduler of shared cores says as much as the disk.
+    least_slowdown = SiteVariable(2.0, "number", "", "least slow-down, as a factor, at which a node is named")
+    #: On shared cores, the scheduler affects shorter times as much as the disk.
     least_s = SiteVariable(0, "number", "s", "least time that counts for a node's writing, and for its reading")
     tunable = {
-        "network_scale": Tunable("whole number", "", "copies of the reference network; 0: by the number of ranks"),
-        "steps": Tunable("whole number", "", "steps of the simulation, each a record of all channels; 0: by the bytes"),
-        "most_nodes": Tunable("whole number", "", "most nodes that stand for the whole partition; 0: all"),
+        "network_scale": Tunable("whole number", "", "copies of the reference network; 0: from the number of ranks"),
+        "steps": Tunable("whole number", "", "steps of the simulation, each a record of all channels; 0: from bytes"),
+        "most_nodes": Tunable("whole number", "", "most nodes of the scale `whole_partition`; 0: all"),
     }
 
     @rfmb.run_after("setup")
@@ -78,7 +79,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
             f"--result={result}",
         ]  # fmt: skip
 
-    #: Whose bytes a rank reads.
+    #: The bytes that a rank reads: ``own``, or those of ``other`` ranks.
     read_by = "other"
 
     @property
@@ -115,7 +116,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         self.require_striping()
         self.results = [self.result_of(name) for name in self.rounds_at]
         if len({result.checksum for result in self.results}) != 1:
-            raise SanityError("rounds gave different solutions: see EmtCorrectness")
+            raise SanityError("rounds gave different solutions: run EmtCorrectness")
         self.judge_nodes()
         return True
 
@@ -129,13 +130,16 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         found = (len(result.ranks), result.steps, told.files, told.io, told.verified)
         asked = (self.num_tasks, self.steps_taken, self.files, "collective", self.read_by)
         if found != asked:
-            raise SanityError(f"emt ran (ranks, steps, files, io, verified) {found}, asked for {asked}")
+            raise SanityError(f"emt ran (ranks, steps, files, io, verified) {found}, expected {asked}")
         if not 0.9 * self.copies * CHANNELS_OF_COPY <= result.channels <= self.copies * CHANNELS_OF_COPY:
-            raise SanityError(f"{result.channels} channels were written, of {self.copies} copies of the network")
+            raise SanityError(
+                f"emt wrote {result.channels} channels for {self.copies} copies of the network, "
+                f"expected about {CHANNELS_OF_COPY} per copy"
+            )
         return result
 
     def why_no_result(self):
-        """Return the program's own words of its files; on a node's own storage name the node."""
+        """Return the program's error message about its files, if any; on a node's own storage, make it a suspect."""
         found = _FAILED.search(self.output_text(str(self.stderr)))
         if found and self.on_own_storage and found[1] in self.provenance["nodelist"]:
             self.suspects = [found[1]]
@@ -146,7 +150,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         return self.target in OF_ONE_NODE and parallel(self.target) not in self.current_partition.features
 
     def judge_nodes(self):
-        """Each node's rates, by its slowest rank; only of ranks with a file of their own none waits for another."""
+        """Record each node's rates, by its slowest rank. Compare nodes if each rank has its own file and none waits."""
         self.rates = {quantity: {} for quantity in QUANTITIES}
         for result in self.results:
             for quantity, rates in rates_of_nodes(result.ranks, self.least_s).items():
@@ -168,7 +172,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         )
 
     def record_ranks(self):
-        """Keep the rates of the fastest round, unless there are more ranks than can be drawn."""
+        """Record the rates of the fastest round, unless there are too many ranks to draw."""
         ranks = self.fastest.ranks
         for quantity, rates in (
             ("write", [rank.write_mb_s for rank in ranks]), ("read", [rank.read_mb_s for rank in ranks]),
@@ -183,25 +187,29 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
 
 
 class EmtIoTotals(EmtIoCheck):
-    """Rates of all ranks together, and of the one that gets least."""
+    """Measure the rate of all ranks together, and of the slowest rank."""
 
     informational = ["io_share", "slowest_rank_write"]
+    failure_means = (
+        "Waveforms are written or read more slowly than the bound allows, or were read back wrong. With wrong data, "
+        "stop using the target until the cause is found. For slow files, run IorEasy on the same target."
+    )
 
     metrics = {
         "write": ("MB/s", lambda self: self.fastest.write_mb_s),
         "read": ("MB/s", lambda self: max(result.read_mb_s for result in self.results)),
-        # Of its own bytes.
+        # For the rank's own bytes.
         "slowest_rank_write": (
             "MB/s", lambda self: min(rank.write_mb_s for rank in self.fastest.ranks if rank.write_mb_s is not None),
         ),
-        # Of the time of the run's steps and their output, without reading back.
+        # Share of the time for steps and output, without reading back.
         "io_share": ("%", lambda self: io_percent(self.fastest)),
     }
 
 
 @rfm.simple_test
 class EmtIoNode(EmtIoTotals):
-    descr = "EMT application: waveforms through MPI-IO from one node"
+    descr = "Measures the EMT application's waveform output by MPI-IO from one node; finds slow or wrong file systems"
     estimated_s = 40
     scale = rfmb.parameter(["one_core", "one_node"], loggable=True)
     files = rfmb.parameter(["shared", "rank"], loggable=True)
@@ -209,7 +217,10 @@ class EmtIoNode(EmtIoTotals):
 
 @rfm.simple_test
 class EmtIo(EmtIoTotals):
-    descr = "EMT application: waveforms through MPI-IO from several nodes"
+    descr = (
+        "Measures the EMT application's waveform output by MPI-IO from several nodes; finds slow or wrong parallel "
+        "file systems"
+    )
     measured_s = 5
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     files = rfmb.parameter(["shared", "rank"], loggable=True)
@@ -217,14 +228,17 @@ class EmtIo(EmtIoTotals):
 
 @rfm.simple_test
 class EmtIoStriped(EmtIoTotals):
-    descr = "EMT application: waveforms through MPI-IO, with a shared file on few and on all storage targets"
+    descr = (
+        "Measures the EMT application's output by MPI-IO to a file on few and on all storage targets; finds striping "
+        "without effect"
+    )
     estimated_s = 60
     modes = ("acceptance",)
     target = rfmb.parameter([target for target in STORAGE_TARGETS if target.startswith("lustre")], loggable=True)
     scale = rfmb.parameter(["whole_partition"], loggable=True)
     files = rfmb.parameter(["shared"], loggable=True)
     stripes = rfmb.parameter(["1", "4", "all"], loggable=True)
-    hint = "more stripes should be faster up to the nodes' links; where they are not, look at servers and locks"
+    hint = "more stripes should be faster, up to the limit of the nodes' links; if not, check servers and locks"
 
     def stated_striping(self, settings):
         return settings and {**settings, "stripe_count": -1 if self.stripes == "all" else int(self.stripes)}
@@ -232,15 +246,21 @@ class EmtIoStriped(EmtIoTotals):
 
 @rfm.simple_test
 class EmtIoEachNode(EmtIoCheck):
-    """A rank on each node with a file of its own, on what the node has to itself or on what all see."""
+    """Measure one rank on each node with its own file, on the node's own storage or on shared storage."""
 
-    descr = "EMT application: waveforms through MPI-IO from every node at once, node against node"
+    descr = (
+        "Compares the EMT application's waveform output by MPI-IO of all nodes; finds nodes with a slow disk or path"
+    )
     family = "storage/emt-io-nodes"
     measured_s = 5
     relative = ["uniformity"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     files = rfmb.parameter(["rank"], loggable=True)
-    hint = "is the named node's disk full, degraded (`smartctl -a`) or busy, or its way to the servers slow?"
+    hint = "check whether the named node's disk is full, degraded (`smartctl -a`) or busy, or its path to servers slow"
+    failure_means = (
+        "A node writes or reads its own file more slowly than the others do, all nodes are below the bound, or data "
+        "was read back wrong. If one node is named, look at its disk or link; otherwise look at the servers."
+    )
 
     @staticmethod
     def target_features(target, scale):
@@ -261,14 +281,16 @@ class EmtIoEachNode(EmtIoCheck):
     metrics = {
         "slowest_node_write": ("MB/s", lambda self: min(self.rates["write"].values())),
         "slowest_node_read": ("MB/s", lambda self: min(self.rates["read"].values())),
-        # The slowest node against the median node, in writing or in reading.
+        # Slowest node divided by the median node, in writing or in reading.
         "uniformity": ("", lambda self: min(map(slowest_share, self.rates.values()))),
     }
 
 
 def rates_of_nodes(ranks, least_s=0):
-    """MB/s of each node that wrote or read, by the time of its slowest rank, at least ``least_s``:
-    ``{quantity: {node: rate}}``."""
+    """Return the rate of each node that wrote or read, in MB/s: ``{quantity: {node: rate}}``.
+
+    :param least_s: lower limit of a node's time, which is the time of its slowest rank.
+    """
     found = {}
     for quantity, moved in (
         ("write", [(rank.node, rank.bytes, rank.write_s) for rank in ranks]),

@@ -1,4 +1,4 @@
-"""fio: reads and writes of one node on each target, and of every node's own storage at once."""
+"""fio: reads and writes of one node on each target, and of every node on its own storage at the same time."""
 
 import statistics
 
@@ -23,10 +23,10 @@ START_S = 4
 
 
 class FioPhases(rfm.RegressionTestPlugin):
-    """``PHASES`` of the leaf: phase -> fio's pattern and block size; one after the other.
+    """Run the ``PHASES`` of the leaf one after the other: phase -> fio's pattern and block size.
 
-    A phase ends after ``runtime_s`` or ``phase_mib``, whichever comes first. Direct I/O leaves nothing to a client's
-    cache, so it needs seconds, and no more bytes than a device moves in them.
+    A phase ends after ``runtime_s`` or ``phase_mib``, whichever comes first. Direct I/O avoids the client's cache, so a
+    phase needs only seconds, and the bytes that a device moves in this time.
     """
 
     file_size_mib = SiteVariable(1024, "whole number", "MiB", "size of each file")
@@ -50,7 +50,7 @@ class FioPhases(rfm.RegressionTestPlugin):
 
     def most_bytes(self):
         writing = sum("write" in pattern for pattern, _ in self.PHASES.values())
-        # fio lays the whole file out, should it be larger than what a phase moves.
+        # fio first writes the whole file, even if it is larger than the data of a phase.
         return self.num_nodes_used * writing * max(self.phase_mib, self.file_size_mib) << 20
 
 
@@ -65,19 +65,23 @@ PHASES = {
 
 @rfm.simple_test
 class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
-    """fio: sequential and random reads and writes of one node on each storage target, direct I/O.
+    """Measure sequential and random reads and writes of one node on each storage target, with fio and direct I/O.
 
-    Four phases in one job, one after the other: 1 MiB sequential write and read, 4 KiB random write and read.
-    Direct I/O keeps the page cache out and is read back from fio's result. Phases are bounded.
+    One job runs four phases, one after the other: 1 MiB sequential write and read, 4 KiB random write and read. Direct
+    I/O avoids the page cache; the check confirms it from fio's result. Time and data of a phase are limited.
     """
 
-    descr = "fio: sequential and random I/O of one node"
+    descr = "Measures sequential and random I/O of one node with fio; finds slow, full or busy storage targets"
     family = "storage/fio"
     measured_s = 6
     needs_environ = ["fio"]
     tags = {"smoke"}
     cache_defeat = "direct I/O, read back from fio's result"
-    hint = "is the file system full, degraded or busy? compare with another node on the same target"
+    hint = "check whether the file system is full, degraded or busy; compare with another node on the same target"
+    failure_means = (
+        "One node reads or writes the target more slowly than the bound allows. If other nodes are fast on the same "
+        "target, look at the node; otherwise the target is full, degraded or busy."
+    )
 
     PHASES = PHASES
 
@@ -95,7 +99,7 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
         result = self.parsed(file_benchmarks.fio, self.output_text())
         jobs = {job.name: job for job in result}
         if list(jobs) != list(PHASES):
-            raise SanityError(f"expected the phases {', '.join(PHASES)}, fio reports {', '.join(jobs)}")
+            raise SanityError(f"expected fio's phases {', '.join(PHASES)}, found {', '.join(jobs)}")
         cached = [name for name, job in jobs.items() if not job.direct]
         if cached:
             raise SanityError(f"fio did not use direct I/O in {', '.join(cached)}")
@@ -119,21 +123,21 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
 SCRATCH_PHASES = {"write": ("write", "1M"), "read": ("read", "1M"), "random_write": ("randwrite", "4k")}
 TARGET = "scratch"
 CALLS = "file_calls.txt"
-#: Metric -> field of a node's calls, and what it is for people.
+#: Metric -> field of a node's calls, and its name for readers.
 OF_CALLS = {"fsync_excess": ("fsync_ms", "a write with fsync"), "file_excess": ("file_ms", "create, stat and unlink")}
 
 
 @rfm.simple_test
 class NodeScratch(FioPhases, OnEachNode, KappaCheck):
-    """fio on every node's own storage at the same time, in one job, to name the node with a slow disk.
+    """Run fio on every node's own storage at the same time, in one job, to name the node with a slow disk.
 
-    Sequential write and read and random write, direct I/O. A node's figure is compared with the median node of the
-    same run, so that a busy site blames nobody. A node on which fio fails, for instance on a full disk, is a
-    suspect. Before, each node times calls that fio does not make (``src/file_calls.py``): fsync, files that are
-    created, looked at and removed, and buffered reads, of which none may fail.
+    The phases are sequential write and read and random write, with direct I/O. A node's figure is compared with the
+    median node of the same run, so a busy site blames no node. A node on which fio fails, for instance on a full disk,
+    is a suspect. Before fio, each node times other calls (``src/file_calls.py``): fsync; create, stat and unlink;
+    buffered reads. None of them may fail.
     """
 
-    descr = "fio and calls on files on every node's own storage at once, node against node"
+    descr = "Compares fio and file calls on the own storage of all nodes; finds nodes with slow, full or failing disks"
     family = "storage/node-scratch"
     relative = ["uniformity"]
     measured_s = 9
@@ -141,15 +145,19 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
     needs_partition = ["storage_scratch"]
     needs_environ = ["fio"]
     tags = {"smoke"}
-    hint = "is the named node's disk full, degraded (`smartctl -a`) or busy? are there errors in `dmesg`?"
+    hint = "check whether the named node's disk is full, degraded (`smartctl -a`) or busy, and errors in `dmesg`"
+    failure_means = (
+        "A node's own disk is slower than those of the others or than the bound, is full, or fails calls on files. "
+        "After failed calls, keep jobs off the named node and look for disk errors in its kernel log."
+    )
 
     PHASES = SCRATCH_PHASES
-    #: A quarter of that of one node alone: all nodes write.
+    #: A quarter of the value for one node alone, because all nodes write.
     phase_mib = 4096
     #: A node below this share of the median node is a suspect.
     suspect_share = SiteVariable(0.5, "number", "", "share of the median node's rate below which a node is a suspect")
-    calls_s = SiteVariable(1, "number", "s", "how long each kind of call on files is repeated")
-    #: Of those of which one in a thousand fails, one time in 160,000 all go well.
+    calls_s = SiteVariable(1, "number", "s", "time for which each kind of file call is repeated")
+    #: If one read in a thousand fails, all go well only one time in 160,000.
     reads = SiteVariable(12000, "whole number", "", "number of reads of 4 KiB on each node")
 
     programs = ["fio"]
@@ -181,8 +189,8 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         for node, told in calls.items():
             if told.failed:
                 said = ", ".join(f"{call}, {count} times" for call, count in told.failed.items())
-                said += f", of {told.reads} reads, {told.fsyncs} fsyncs, {told.files} files"
-                problems[node] = f"calls on files failed: {said}; {problems.get(node, '')}".strip("; ")
+                said += f" (of {told.reads} reads, {told.fsyncs} fsyncs, {told.files} files)"
+                problems[node] = f"file calls failed: {said}; {problems.get(node, '')}".strip("; ")
         if problems:
             self.suspects = sorted(problems)
             raise SanityError("; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())))
@@ -199,7 +207,7 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         return True
 
     def slow_calls(self, metric):
-        """Findings of nodes whose calls are out of bounds; none where half of them are."""
+        """Return a finding for each node whose calls are out of bounds; none if this is half of the nodes or more."""
         field, quantity = OF_CALLS[metric]
         took = self.calls_ms[metric]
         self.record_per_node(field.removesuffix("_ms"), "ms", took)
@@ -208,16 +216,19 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         if 2 * len(slow) >= len(took):
             return []
         ranking = sorted(slow, key=took.__getitem__, reverse=True)
-        said = {node: f"takes {took[node]:.3g} ms, on the median node {usual:.3g} ms" for node in ranking}
+        said = {node: f"takes {took[node]:.3g} ms, the median node {usual:.3g} ms" for node in ranking}
         return [Finding("node", node, (node,), quantity, None, None, said[node]) for node in ranking]
 
     def excess_ms(self, metric):
-        """The slowest node's median less that of the median node."""
+        """Return the slowest node's time minus the median node's, in ms."""
         took = self.calls_ms[metric].values()
         return max(took) - statistics.median_low(took)
 
     def figures_of(self, node):
-        """MB/s of each phase on a node."""
+        """Return the rate of each phase on a node, in MB/s.
+
+        :raises SanityError: fio's result has other phases, or no direct I/O.
+        """
         result = file_benchmarks.fio(self.output_text(f"fio-{node}.json"))
         jobs = {job.name: job for job in result}
         if list(jobs) != list(SCRATCH_PHASES) or not all(job.direct for job in jobs.values()):
@@ -229,7 +240,7 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         return sum(self.written_on.values())
 
     def share_of_median(self, node):
-        """The node's worst phase against the median node's."""
+        """Return the node's rate divided by the median node's, for its worst phase."""
         return min(
             self.figures[node][phase] / statistics.median(values[phase] for values in self.figures.values())
             for phase in SCRATCH_PHASES
@@ -238,7 +249,7 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
     metrics = {
         "slowest_node_write": ("MB/s", lambda self: min(values["write"] for values in self.figures.values())),
         "slowest_node_read": ("MB/s", lambda self: min(values["read"] for values in self.figures.values())),
-        # The slowest node and phase against the median node.
+        # Slowest node and phase divided by the median node.
         "uniformity": ("", lambda self: min(self.shares.values())),
         "fsync_excess": ("ms", lambda self: self.excess_ms("fsync_excess")),
         "file_excess": ("ms", lambda self: self.excess_ms("file_excess")),

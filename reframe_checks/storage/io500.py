@@ -1,9 +1,9 @@
 """IO500: IOR and mdtest, easy and hard, and a find over all files, by the rules of the IO500 list.
 
-Phases that write end at a stonewall, with wear-out: each rank goes on to what the fastest had reached. By the rules it
-is 300 s, and none of these phases may end sooner because its files were too small. ``Io500`` keeps that, and fails if
-its result is not valid. ``Io500Short``, for nights, has a stonewall of seconds and small files: its figures are gated
-against runs of the same form, and are no score of IO500.
+Phases that write end at a stonewall, with wear-out: each rank then continues up to the amount of the fastest rank. By
+the rules, the stonewall is 300 s, and no such phase may end earlier because its files are too small. ``Io500`` follows
+the rules, and fails if its result is not valid. ``Io500Short``, for nights, has a stonewall of seconds and small files.
+Its bounds come from runs of the same form, and its figures are no IO500 score.
 """
 
 import math
@@ -24,9 +24,9 @@ RESULT, SUMMARY = "results/result.txt", "results/result_summary.txt"
 SETTINGS, CONFIG = "phases.ini", "io500.ini"
 HARD_TRANSFER_BYTES, HARD_FILE_BYTES = 47008, 3901
 EASY_TRANSFER_MIB = 2
-# Of what the easy files have, the one of the hard phase, which is written by small parts.
+# Size of the hard file relative to the easy files: it is written in small pieces.
 HARD_SHARE = 0.25
-# What reads, looks up or removes takes as long as writing, by and large; one phase has no score.
+# Phases that read, stat or remove; each takes about the time of writing. One of them has no score.
 PHASES_BESIDES = 9
 BESIDES_S = 15
 
@@ -38,8 +38,12 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
     executable = "io500"
     executable_opts = [CONFIG]
     rules = "IO500's rules"
-    cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what a rank did (-N 1)"
-    hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; look at the metadata server's load"
+    cache_defeat = "fsync before close; IOR reads data of another node (-C -Q 1), mdtest data of another rank (-N 1)"
+    hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; check the metadata server's load"
+    failure_means = (
+        "A phase of IO500 is slower than the bound allows. If IorEasy passes on the same target and only metadata "
+        "phases are slow, the metadata server is busy or the folders hold too many files."
+    )
 
     stonewall_s = SiteVariable(rfmb.required, "whole number", "s", "time after which writing phases end")
     node_mib = SiteVariable(
@@ -80,7 +84,7 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
         self.prerun_cmds = [
             *self.prerun_cmds, "rm -rf results", f"{{ printf '{fixed}' \"$folder\"; cat {SETTINGS}; }} > {CONFIG}"
         ]  # fmt: skip
-        # A site may end a step that hangs, sooner than this one takes.
+        # A site may have a time limit for steps that is shorter than this step.
         self.env_vars = {"SLURM_TIMELIMIT": int(self.time_limit) // 60}
 
     def sizes(self):
@@ -99,7 +103,7 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
         return self.num_tasks * (easy_mib * 2**20 + segments * HARD_TRANSFER_BYTES + items * HARD_FILE_BYTES)
 
     def wrote_bytes(self):
-        """By bandwidth and time of the phases that wrote; mdtest's small files go without."""
+        """Return the bytes from bandwidth and time of the writing phases, without mdtest's small files."""
         phases = (self.result.phases[name] for name in io500.WRITES if name.startswith("ior"))
         return min(int(sum(phase.score * phase.seconds for phase in phases) * 2**30), self.most_bytes())
 
@@ -108,28 +112,32 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
         self.require_striping()
         self.result = self.parsed(io500.parse, self.output_text(RESULT))
         if not io500.same_run(self.result, self.parsed(io500.parse_summary, self.output_text(SUMMARY))):
-            raise SanityError(f"{RESULT} and {SUMMARY} tell of different runs")
+            raise SanityError(f"{RESULT} and {SUMMARY} are from different runs")
         if self.result.procs != self.num_tasks:
-            raise SanityError(f"IO500 ran on {self.result.procs} ranks, asked for {self.num_tasks}")
+            raise SanityError(f"IO500 ran on {self.result.procs} ranks, expected {self.num_tasks}")
         self.judge_by_rules(self.result.broken_rules())
         return True
 
 
 @rfm.simple_test
 class Io500(Io500Check):
-    descr = "IO500 by its rules: its score and that of each phase"
+    descr = "Measures IO500's score and the score of each phase by its rules; finds slow bandwidth and metadata"
     modes = ("acceptance",)
     estimated_s = 3600
+    failure_means = (
+        "A phase or the score of IO500 is below the bound, or the result breaks IO500's rules and is no score. If only "
+        "metadata phases are slow, look at the metadata server; if the rules are broken, see the case's note."
+    )
     time_limit = "4h"
     stonewall_s = io500.STONEWALL_S
-    # What a node does not write in 300 s: else a phase ends before its stonewall, and the result is not valid.
+    # More than a node writes in 300 s: else a phase ends before its stonewall, and the result is not valid.
     node_mib = 3 * 2**20
     node_items = 10_000_000
 
 
 @rfm.simple_test
 class Io500Short(Io500Check):
-    descr = "IO500's phases for seconds: a short form, no score"
+    descr = "Measures a short form of IO500's phases, which is no score; finds slow bandwidth and metadata"
     modes = ("nightly",)
     must_be_valid = False
     estimated_s = 75

@@ -1,12 +1,12 @@
 """IOR: bandwidth of a storage target from one node, two nodes and the whole partition, as in IO500's easy and hard.
 
-Every rank writes its blocks, then reads those of another rank. The best of the repetitions counts. Data are compared
-in a run of its own before, so that the comparison costs the measured one nothing.
+Every rank writes its blocks, then reads the blocks of another rank. The best repetition counts. A separate run before
+compares the data, so the comparison does not slow the measured run.
 
-Neither direct I/O nor what another node wrote comes from a client's cache, so nothing has to exceed the nodes' memory.
-Writing and reading end at a stonewall (``stonewall_s``, as in IO500, with wear-out: every rank then goes on to what the
-fastest one had reached) or with the whole file, whichever comes first. The file has ``node_mib`` of each node, and
-``least_mib`` on few nodes, which bounds what a fast file system is given in those seconds.
+A client's cache holds neither direct I/O nor data of another node, so files can be smaller than the nodes' memory.
+Writing and reading end at a stonewall (``stonewall_s``, as in IO500, with wear-out: every rank then continues up to the
+amount of the fastest rank) or with the whole file, whichever comes first. The file has ``node_mib`` per node, and at
+least ``least_mib``. This limits the data that a fast file system gets in these seconds.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import ior
 
 SUMMARY, VERIFIED = "ior.json", "ior-verified.json"
-# Of each rank, written and compared before anything is measured.
+# Transfers of each rank that are written and compared before the measurement.
 VERIFIED_TRANSFERS = 4
 # Start, comparison and removal.
 BESIDES_S = 15
-# IO500's: neither a page nor a stripe holds a whole number of them.
+# As in IO500: no multiple of it fits a page or a stripe.
 HARD_TRANSFER_BYTES = 47008
-NOT_FROM_MEMORY = "fsync before close is part of the write (-e); each rank reads what another node wrote (-C)"
+NOT_FROM_MEMORY = "fsync before close is part of the write (-e); each rank reads data of another node (-C)"
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,17 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
     needs_environ = ["ior"]
     estimated_s = 75
     time_limit = "30m"
-    hint = "compare with the same check on one node and with fio; look at striping, busy or degraded targets, locking"
+    hint = "compare with the same check on one node and with fio; check striping, busy or degraded targets, locking"
+    failure_means = (
+        "The target is written or read more slowly than the bound allows, or IOR found wrong data. With wrong data, "
+        "stop using the target until the cause is found. If Fio passes on the same target, look at striping, the "
+        "servers and the network."
+    )
 
-    #: Of each rank, unless the pattern is hard; 0: its share of the file.
+    #: Data of each rank, unless the pattern is hard; 0: its share of the file.
     block_mib = SiteVariable(0, "whole number", "MiB", "data of each rank, unless the pattern is hard")
     transfer_mib = SiteVariable(4, "whole number", "MiB", "data of each call, unless the pattern is hard")
-    #: Of each rank in a hard pattern, one transfer each; 0: its share of the file.
+    #: Segments of each rank in a hard pattern, one transfer each; 0: its share of the file.
     segments = SiteVariable(0, "whole number", "", "segments of each rank in a hard pattern, one transfer each")
     repetitions = SiteVariable(3, "whole number", "", "number of repetitions; the best counts")
     stonewall_s = SiteVariable(10, "whole number", "s", "time after which writing or reading ends")
@@ -84,7 +89,7 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
         ]  # fmt: skip
 
     def transfers_of_a_rank(self, transfer_bytes):
-        """Its share of the file, in whole transfers."""
+        """Return a rank's share of the file, in whole transfers."""
         file_mib = max(self.node_mib * self.num_nodes_used, self.least_mib)
         return max((file_mib << 20) // (self.num_tasks * transfer_bytes), 1)
 
@@ -124,13 +129,13 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
         if (self.result.tasks, found, self.result.api) != (self.num_tasks, self.sizes, self.chosen.api):
             raise SanityError(
                 f"ior ran {self.result.api} on {self.result.tasks} ranks with sizes {found}, "
-                f"asked for {self.chosen.api} on {self.num_tasks} with {self.sizes}"
+                f"expected {self.chosen.api} on {self.num_tasks} with {self.sizes}"
             )
         if self.result.stonewall_s != self.stonewall_s or not self.result.wear_out:
-            raise SanityError(f"ior ran with a stonewall of {self.result.stonewall_s} s, asked for {self.stonewall_s}")
+            raise SanityError(f"ior ran with a stonewall of {self.result.stonewall_s} s, expected {self.stonewall_s}")
         missing = [option for option in self.not_from_memory() if option not in self.result.options.split()]
         if missing or not self.result.fsync:
-            raise SanityError(f"ior ran without {' '.join(missing) or '-e'}: the figures may be those of memory")
+            raise SanityError(f"ior ran without {' '.join(missing) or '-e'}: the data may come from the page cache")
         return True
 
     metrics = {
@@ -141,7 +146,7 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
 
 @rfm.simple_test
 class IorNode(ManyNodes, IorCheck):
-    descr = "IOR from one node, direct I/O, large transfers"
+    descr = "Measures large transfers of one node with IOR and direct I/O; finds slow storage targets and client links"
     scale = rfmb.parameter(["one_core", "one_node"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file"], loggable=True)
     cache_defeat = "direct I/O (--posix.odirect)"
@@ -152,7 +157,7 @@ class IorNode(ManyNodes, IorCheck):
 
 @rfm.simple_test
 class IorEasy(IorCheck):
-    descr = "IOR from several nodes, large transfers"
+    descr = "Measures large transfers of several nodes with IOR; finds slow or degraded targets and wrong striping"
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file", "independent", "collective"], loggable=True)
     cache_defeat = NOT_FROM_MEMORY
@@ -160,7 +165,7 @@ class IorEasy(IorCheck):
 
 @rfm.simple_test
 class IorHard(IorCheck):
-    descr = "IOR from several nodes, small unaligned transfers interleaved in one file"
+    descr = "Measures small unaligned transfers of several nodes in one file with IOR; finds slow locking"
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(["hard", "hard_collective"], loggable=True)
     cache_defeat = NOT_FROM_MEMORY

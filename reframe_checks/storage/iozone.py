@@ -1,12 +1,13 @@
 """IOzone: one process reads and writes a storage target over file size and request size, with and without O_SYNC.
 
-With direct I/O, and buffered, as applications use it: there memory answers reads of what was just written, and these
-are called ``read_memory`` and ``reread_memory``; writes end on the disks (-e -c).
+``Iozone`` uses direct I/O. ``IozoneBuffered`` uses buffered I/O, as applications do. There, reads come from memory, so
+their metrics are called ``read_memory`` and ``reread_memory``; writes include flush and close (-e -c).
 
-Gated is the median over the cells of the map, which no single odd cell moves; the report draws the whole map.
+The bound applies to the median over the cells of the map, because a single odd cell does not move it. The report shows
+the whole map.
 
-IOzone has no stonewall. Direct I/O lets no memory answer, so files stay small, and small requests are tried on files of
-``most_requests`` of them at most: at a millisecond a request, as O_SYNC on rotating disks takes, a cell needs a minute.
+IOzone has no stonewall. Direct I/O avoids memory, so files can be small. Small requests use files of at most
+``most_requests`` requests: at 1 ms per request, as with O_SYNC on rotating disks, a cell needs a minute.
 """
 
 import itertools
@@ -24,7 +25,7 @@ from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import file_benchmarks
 
-# Of each request, the four operations together, to say how long a case takes: not what a target should.
+# Time of a request, all four operations together, only to estimate the time of a case; not a target.
 OPERATIONS_S = 0.002
 # The start of the job.
 BESIDES_S = 5
@@ -37,11 +38,15 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     executable = "iozone"
     sync = rfmb.parameter(SYNC, loggable=True)
     time_limit = "1h"
-    #: Whether memory is kept out (-I).
+    #: True for direct I/O (-I).
     direct = True
-    #: What an operation's figure is called, if it is not the operation.
+    #: Operation -> name of its metric, if it differs from the operation.
     metric_names: ClassVar[dict[str, str]] = {}
-    hint = "rows that are slow throughout point at the request size, columns at the file size: see the heat map"
+    hint = "check the heat map: a slow row means a slow request size, a slow column a slow file size"
+    failure_means = (
+        "One process reads or writes the target more slowly than the bound allows, on the median of file and request "
+        "sizes. If Fio passes on the same target, look at the sizes that are slow in the heat map."
+    )
 
     file_sizes_mib = SiteVariable([64, 256, 1024], "whole numbers", "MiB", "sizes of the files")
     request_sizes_kib = SiteVariable([4, 64, 1024, 16384], "whole numbers", "KiB", "sizes of the requests")
@@ -66,7 +71,9 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     def require_cells(self):
         if not self.cells():
             sizes = f"{self.file_sizes_mib} MiB by {self.request_sizes_kib} KiB"
-            raise ReframeError(f"{self.check_class}: no cell of {sizes} has at most {self.most_requests} requests")
+            raise ReframeError(
+                f"{self.check_class}: no cell of {sizes} has at most {self.most_requests} requests; raise most_requests"
+            )
 
     def command_lines(self):
         return [
@@ -87,13 +94,13 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
         ]  # fmt: skip
 
     def cells(self):
-        """(file size, request size) in KiB of the map."""
+        """Return the cells of the map: (file size, request size) in KiB."""
         sizes_kib = [size << 10 for size in self.file_sizes_mib]
         asked = itertools.product(sizes_kib, self.request_sizes_kib)
         return {(size, request) for size, request in asked if size <= request * self.most_requests}
 
     def maps(self):
-        """Runs that together fill the cells: file sizes in MiB, and the request sizes in KiB that all of them have."""
+        """Return the runs that together fill the cells: file sizes in MiB, and their common request sizes in KiB."""
         of_sizes = {}
         for request in self.request_sizes_kib:
             if sizes := tuple(size for size in self.file_sizes_mib if (size << 10, request) in self.cells()):
@@ -104,7 +111,7 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
         return BESIDES_S + sum(OPERATIONS_S * size / request for size, request in self.cells())
 
     def most_bytes(self):
-        # Each cell writes its file, and writes it again.
+        # Each cell writes its file twice.
         return sum(2 * size << 10 for size, _ in self.cells())
 
     @rfmb.sanity_function
@@ -116,17 +123,17 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
             text = self.output_text(self.output_of(number))
             result = self.parsed(file_benchmarks.iozone, text, expect_cells=cells)
             if not (result.fsync and result.close):
-                raise SanityError("IOzone ran without -e or -c: the figures may be those of memory")
+                raise SanityError("IOzone ran without -e or -c: the data may be in the page cache only")
             if result.direct != self.direct:
-                raise SanityError(f"IOzone's direct I/O is {result.direct}, asked for {self.direct}")
+                raise SanityError(f"IOzone's direct I/O is {result.direct}, expected {self.direct}")
             if result.sync != bool(SYNC[self.sync]):
-                raise SanityError(f"IOzone's O_SYNC is {result.sync}, asked for {self.sync}")
+                raise SanityError(f"IOzone's O_SYNC is {result.sync}, expected {self.sync}")
             for operation, rates in result.rates.items():
                 self.rates[operation] |= rates
         for operation in file_benchmarks.IOZONE_OPERATIONS:
             axes = ("File size", "KiB"), ("Request size", "KiB"), ("Rate", "MB/s")
             self.record_heat_map(self.metric_of(operation), *axes, self.rates[operation])
-            # One plot has it with and without O_SYNC, on all targets.
+            # The plot compares it with and without O_SYNC, on all targets.
             largest = max(self.request_sizes_kib)
             rates = {size << 10: rate for (size, request), rate in self.rates[operation].items() if request == largest}
             title = (f"Rate of a {operation} in requests of {largest} KiB", "MB/s")
@@ -136,17 +143,17 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
 
 @rfm.simple_test
 class Iozone(IozoneCheck):
-    descr = "IOzone: file size x request size, direct I/O"
+    descr = "Measures direct I/O over file size and request size with IOzone; finds sizes at which a target is slow"
     estimated_s = 85
     cache_defeat = "direct I/O (-I), flush and close are part of the write (-e -c); read back from IOzone's header"
 
 
 @rfm.simple_test
 class IozoneBuffered(IozoneCheck):
-    descr = "IOzone: file size x request size, through the node's memory"
+    descr = "Measures buffered I/O over file size and request size with IOzone; finds slow write-back and page caches"
     estimated_s = 85
     modes = ("acceptance",)
     direct = False
     metric_names: ClassVar[dict[str, str]] = {"read": "read_memory", "reread": "reread_memory"}
     informational = ["read_memory", "reread_memory"]
-    cache_defeat = "writes: flush and close are part of them (-e -c); reads: none, memory answers, as their names say"
+    cache_defeat = "writes: flush and close are part of them (-e -c); reads: none, they come from memory"

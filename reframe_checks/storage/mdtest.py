@@ -1,11 +1,11 @@
 """mdtest: rates of metadata operations on a storage target, as in IO500's easy and hard.
 
-``unique``: every rank in a folder of its own, empty files. ``shared``: all ranks in one folder, files of 3901 bytes.
-The best of the iterations counts. With several nodes each rank works on what another node has made (-N).
+``unique``: each rank has its own folder, with empty files. ``shared``: all ranks use one folder, with files of 3901
+bytes. The best iteration counts. With several nodes, each rank works on files of another node (-N).
 
-Folders and files are two runs: with both in one, mdtest 4.0's stonewall stops the making of folders as well and then
-misses those that it did not make. Files end at ``stonewall_s`` or at their number, whichever comes first, folders, and
-what is done with either, at their number: ``items`` of each rank, and no more than ``most_items`` in all.
+Folders and files are two runs: in one run, mdtest 4.0's stonewall also stops the creation of folders, and later mdtest
+misses these folders. The creation of files ends at ``stonewall_s`` or at their number, whichever comes first. All other
+operations end at the number: ``items`` of each rank, and at most ``most_items`` in total.
 """
 
 import reframe as rfm
@@ -21,7 +21,7 @@ from reframe_checks.parsers import mdtest
 
 FILE_BYTES = 3901
 FOLDERS = "folders.txt"
-# What a metadata server does of these operations in a second, to say how long a case takes: not what it should.
+# Operations per second of a metadata server, only to estimate the time of a case; not a target.
 ASSUMED_1_S = 5000
 # The start of two runs.
 BESIDES_S = 10
@@ -40,15 +40,19 @@ OPERATIONS = {
 
 @rfm.simple_test
 class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
-    descr = "mdtest: rates of metadata operations"
+    descr = "Measures rates of metadata operations with mdtest; finds slow or overloaded metadata servers"
     family = "storage/mdtest"
     estimated_s = 150
     needs_environ = ["mdtest"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(PATTERNS, loggable=True)
     time_limit = "30m"
-    cache_defeat = "ranks work on what the next node has made (-N ranks per node); within one node memory may answer"
-    hint = "look at the metadata server's load, and at how many files the target holds"
+    cache_defeat = "ranks work on files of the next node (-N ranks per node); within one node, caches may answer"
+    hint = "check the metadata server's load, and the number of files on the target"
+    failure_means = (
+        "Files or folders are made, read or removed too slowly. If IorEasy passes on the same target, its metadata "
+        "server is slow or busy, not its disks."
+    )
 
     items = SiteVariable(2000, "whole number", "", "most files and folders of each rank")
     most_items = SiteVariable(16384, "whole number", "", "most files and folders of all ranks")
@@ -109,7 +113,7 @@ class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
         found = (result.tasks, result.items, result.iterations)
         asked = (self.num_tasks, self.num_tasks * self.items_of_a_rank(), self.iterations)
         if found != asked:
-            raise SanityError(f"mdtest ran (ranks, items, iterations) {found}, asked for {asked}")
+            raise SanityError(f"mdtest ran (ranks, items, iterations) {found}, expected {asked}")
         # mdtest repeats its options, each in quotes.
         if " ".join(f"'{word}'" for word in self.not_from_memory()) not in result.options:
-            raise SanityError(f"mdtest ran without {' '.join(self.not_from_memory())}: memory may have answered")
+            raise SanityError(f"mdtest ran without {' '.join(self.not_from_memory())}: caches may have answered")

@@ -1,9 +1,10 @@
-"""Each object storage target of a Lustre file system by itself: which one is slow, or which server, or which client.
+"""Each object storage target of a Lustre file system alone, to find slow targets, servers and clients.
 
-Several nodes write and read, with direct I/O, a file that lies on one target alone (fio, bounded by ``runtime_s`` and
-``phase_mib``), in rounds of targets that share neither server nor node. In each pass every target is in another node's
-hands, so that ``localise/targets.py`` tells a slow target from a slow server and from a slow client. Targets faster
-than a client's own link look alike. Targets that are inactive, gone or on more servers than stated fail the check.
+Several nodes write and read files on one target each, with direct I/O (fio, limited by ``runtime_s`` and
+``phase_mib``). No two targets of a round share a server or a node. In each pass, another node uses a target, so
+``localise/targets.py`` can separate a slow target from a slow server and a slow client. Targets that are faster than a
+client's link look equal. The check fails if targets are inactive or missing, or if their number or the number of
+servers differs from the site's.
 """
 
 import math
@@ -27,14 +28,17 @@ from reframe_checks.parsers import file_benchmarks, job_scripts, lustre
 from reframe_checks.parsers.text import ParseError
 from reframe_checks.storage.fio import START_S, FioPhases
 
-# Phase -> fio's pattern and block size: one remote call of Lustre.
+# Phase -> fio's pattern and block size; a block is one remote call of Lustre.
 PHASES = {"write": ("write", "4M"), "read": ("read", "4M")}
 TARGET = ("Index of the target + 1", "")
 
 
 @rfm.simple_test
 class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
-    descr = "fio on every object storage target alone, target against target and server against server"
+    descr = (
+        "Measures every object storage target of Lustre alone with fio; finds slow or missing targets, servers and "
+        "clients"
+    )
     family = "storage/ost-sweep"
     relative = ["target_uniformity", "client_uniformity"]
     estimated_s = 300
@@ -43,23 +47,27 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
     modes = ("acceptance",)
     time_limit = "2h"
     cache_defeat = "direct I/O, read back from fio's result"
-    hint = "look at the pool, the controller and the rebuilds of what is named, and at its server's load and link"
+    hint = "check the named target's pool, controller and rebuilds, and its server's load and link"
+    failure_means = (
+        "An object storage target, a server or a client is slower than the others, or a target is inactive or cannot "
+        "be measured. Kappa names which: look at a target's disks, a server's load, or a client's link."
+    )
 
     PHASES = PHASES
     runtime_s = 5
-    #: A second of a target of 2 GB/s.
+    #: One second for a target of 2 GB/s.
     phase_mib = 2048
     file_size_mib = 2048
-    #: Clients: more of them than servers write to none at the same time.
+    #: Number of clients. More clients than servers would wait.
     most_nodes = 8
-    #: Each by another client; two or more tell a client from a target.
+    #: Each with another client; two or more passes separate a client from a target.
     passes = SiteVariable(3, "whole number", "", "passes over all targets, each by another node")
     least_slowdown = SiteVariable(
-        1.5, "number", "", "least slow-down, as a factor, for which a server, target or node is named"
+        1.5, "number", "", "least slow-down, as a factor, at which a server, target or node is named"
     )
     tunable = {
         "most_nodes": Tunable(
-            "whole number", "", "most nodes that write and read; nodes beyond the number of servers wait"
+            "whole number", "", "largest number of nodes that write and read; nodes beyond the number of servers wait"
         ),
     }
 
@@ -125,7 +133,10 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
         return True
 
     def require_planned(self, plan, name_of):
-        """Each active target is in each pass once, and no round has two of one server or of one node."""
+        """Require each active target once in each pass, and no two targets of one server or one node in a round.
+
+        :raises SanityError: the plan is different.
+        """
         turns = sorted(turn.index for turn in plan)
         if turns != sorted([*name_of] * self.passes):
             raise SanityError(f"rounds.txt has the targets {turns}, expected each active one {self.passes} times")
@@ -136,7 +147,10 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
                 raise SanityError(f"round {number} of rounds.txt has two targets of one server, or two of one node")
 
     def figures_of(self, turn):
-        """MB/s of each phase of a target in a round."""
+        """Return the rate of each phase of a target in a round, in MB/s.
+
+        :raises SanityError: there is no result, or the file was on another target.
+        """
         name = f"ost-{turn.index}-{turn.number}"
         try:
             result, index = self.output_text(f"{name}.json"), self.output_text(f"{name}.index")
@@ -144,7 +158,7 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
             lines = self.output_text(f"{name}.err").splitlines()
             raise SanityError(lines[-1] if lines else "nothing was measured") from None
         if lustre.index(index) != turn.index:
-            raise SanityError(f"the file was on target {index.strip()}, asked for {turn.index}")
+            raise SanityError(f"the file was on target {index.strip()}, expected {turn.index}")
         jobs = {job.name: job for job in file_benchmarks.fio(result)}
         if list(jobs) != list(PHASES) or not all(job.direct for job in jobs.values()):
             raise SanityError(f"expected the phases {', '.join(PHASES)} with direct I/O")
@@ -178,15 +192,15 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
         numbers = (len(found), len(set(self.server_of.values())))
         if numbers != (self.osts, self.servers):
             raise SanityError(
-                f"{numbers[0]} targets on {numbers[1]} servers, the site states {self.osts} on {self.servers}: has one "
-                "gone, or failed over?"
+                f"found {numbers[0]} targets on {numbers[1]} servers, expected {self.osts} on {self.servers} "
+                "(extras/lustre of the site); check whether a target is missing or a server failed over"
             )
 
     metrics = {
         "slowest_target_write": ("MB/s", lambda self: min(self.rates["write"].values())),
         "slowest_target_read": ("MB/s", lambda self: min(self.rates["read"].values())),
-        # The slowest target against the median target.
+        # Slowest target divided by the median target.
         "target_uniformity": ("", lambda self: min(map(slowest_share, self.rates.values()))),
-        # The slowest client against the usual one, by what is left when the targets' part is taken away.
+        # Slowest client divided by the usual client, after the targets' effect is removed.
         "client_uniformity": ("", lambda self: min(self.client_shares)),
     }

@@ -1,4 +1,4 @@
-"""The acceptance: ``judge`` holds a contract's clauses against repeated runs, ``dossier`` writes what is signed.
+"""Judge a contract: ``judge`` compares its clauses with repeated runs, ``dossier`` writes the document to sign.
 
-It reads what is stored in a campaign's folder and nothing else.
+This package reads only a campaign's folder.
 """

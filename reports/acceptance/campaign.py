@@ -1,15 +1,16 @@
-"""The folder of an acceptance run: its contract, and an attempt at each repeat of each series.
+"""Read and write the folder of an acceptance run: its contract, and an attempt at each repeat of each series.
 
 ::
 
-    contract.yaml            the contract that binds; its earlier versions are contract.1.yaml, contract.2.yaml, …
-    unresolved.json          clauses that no series was run for, and why
-    families.json            families of checks that the clauses are about, and that the site could run
-    attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, reframe.out
+    contract.yaml            the binding contract; its earlier versions are contract.1.yaml, contract.2.yaml, …
+    unresolved.json          clauses without a series, and the reasons
+    families.json            families of checks that the clauses need, and that the site can run
+    outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
+    attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
+                             reframe.out
 
-An attempt is finished when its report is whole and nothing in it was aborted; any other was interrupted. So there is no
-state beside the results that a crash could leave wrong. After measuring, waivers alone may be given; all else of a
-contract stays.
+An attempt is finished if its report is complete and has no aborted case; otherwise it was interrupted. So there is no
+extra state that a crash could leave wrong. After a measurement, only the waivers of a contract may change.
 """
 
 import contextlib
@@ -35,12 +36,14 @@ from kappa.core.ground.whole_files import read_text, sync_folder, write_atomical
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract, Selector, load_contract
+from reports.acceptance.outage_log import LOG, RAW, WEEKS
 
 CONTRACT = "contract.yaml"
 _EARLIER = re.compile(r"contract\.([1-9][0-9]{0,8})\.yaml", re.ASCII)
 UNRESOLVED, FAMILIES, ATTEMPTS, REPORT = "unresolved.json", "families.json", "attempts", "run-report.json"
-#: What a run writes besides its attempts.
-BY_RUN = (UNRESOLVED, FAMILIES)
+#: The files that a run writes besides its attempts, and the folders that collecting outages writes.
+BY_RUN = (UNRESOLVED, FAMILIES, LOG)
+BY_COLLECTING = (RAW, WEEKS)
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -49,9 +52,9 @@ SPACK_LOCK = "spack.lock"
 
 @dataclass(frozen=True, order=True)
 class CaseSeries:
-    """The one case of a check, on one partition and environment, that is run again and again.
+    """Identify the case of a check on a partition and environment that an acceptance run repeats.
 
-    ``name`` is ReFrame's, with the parameters of the case.
+    ``name`` is ReFrame's name, with the parameters of the case.
     """
 
     name: str
@@ -67,18 +70,18 @@ class CaseSeries:
 
     @property
     def slug(self) -> str:
-        """A folder's name: the check, and what tells the series apart."""
+        """Return a name for folders: the check, and a hash of the series."""
         digest = hashlib.sha256("\0".join((self.name, self.partition, self.environment)).encode()).hexdigest()
         return f"{re.sub('[^A-Za-z0-9]', '_', self.name.partition(' ')[0])[:40]}-{digest[:8]}"
 
     @property
     def reframe_options(self) -> list[str]:
-        """ReFrame's options that select this series of a system alone; it matches names without their blanks."""
+        """Return ReFrame's options that select only this series; ReFrame matches names without blanks."""
         return [f"--name=^{re.escape(self.name.replace(' ', ''))}$", f"--prgenv=^{re.escape(self.environment)}$"]
 
 
 def selects(selector: Selector, case: Case) -> bool:
-    """True when ``case``, whatever it measured, is one that ``selector`` means."""
+    """Return whether ``selector`` selects ``case``, whatever the case measured."""
     return (
         selector.check in (None, case.check_class)
         and selector.family in (None, case.family)
@@ -89,8 +92,16 @@ def selects(selector: Selector, case: Case) -> bool:
 
 
 def is_version(name: str) -> bool:
-    """Whether a file of a campaign's folder is a version of its contract."""
+    """Return whether a file in a campaign's folder is a version of its contract."""
     return name == CONTRACT or _EARLIER.fullmatch(name) is not None
+
+
+def is_result(name: str) -> bool:
+    """Whether a path in a campaign's folder is one that the verdict follows from; hidden files are none."""
+    path = pathlib.PurePosixPath(name)
+    if name in BY_RUN or is_version(name):
+        return True
+    return len(path.parts) > 1 and path.parts[0] in (ATTEMPTS, *BY_COLLECTING) and not path.parts[1].startswith(".")
 
 
 def _without_waivers(contract: Contract) -> Contract:
@@ -98,20 +109,20 @@ def _without_waivers(contract: Contract) -> Contract:
 
 
 class Families(msgspec.Struct, frozen=True):
-    """Families of checks: those that the contract's clauses are about, and those that the site could run."""
+    """Hold families of checks: ``expected`` by the contract's clauses, ``offered`` by the site."""
 
     expected: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Empty when the contract is about all that the site could run, or nobody knows."""
+        """Return a text if the contract leaves out families that the site can run; empty if none, or if unknown."""
         if set(self.expected) >= set(self.offered):
             return ""
-        return f"expects {len(self.expected)} of {len(self.offered)} families of checks that the site could run"
+        return f"expects {len(self.expected)} of {len(self.offered)} families of checks that the site can run"
 
 
 class _Attempt(msgspec.Struct):
-    """``attempt.json``: of what it is the ``number``-th attempt."""
+    """Hold ``attempt.json``: the series and repeat of the ``number``-th attempt."""
 
     name: str
     partition: str
@@ -123,7 +134,7 @@ class _Attempt(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Attempt:
-    """The ``number``-th attempt at one repeat of a series; both count from 1."""
+    """Describe the ``number``-th attempt at one repeat of a series; both count from 1."""
 
     folder: pathlib.Path
     series: CaseSeries
@@ -133,7 +144,7 @@ class Attempt:
 
     @functools.cached_property
     def session(self) -> Session | None:
-        """The session that it recorded; ``None`` when it was interrupted."""
+        """Return the recorded session; ``None`` for an interrupted attempt."""
         try:
             session = load_session(self.folder / REPORT)
         except InputError:
@@ -144,12 +155,14 @@ class Attempt:
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """The cases of its first run: a retry would be a second draw."""
+        """Return the cases of the first run; a retry would be a second sample."""
         return self.session.runs[0] if self.session else ()
 
 
 @dataclass(frozen=True)
 class Campaign:
+    """Read and write the folder of an acceptance run."""
+
     folder: pathlib.Path
 
     @property
@@ -157,9 +170,9 @@ class Campaign:
         return load_contract(self.folder / CONTRACT)
 
     def earlier_contracts(self) -> dict[str, Contract]:
-        """The versions before the one that binds, by name, the oldest first.
+        """Return the versions before the binding one, by name, the oldest first.
 
-        :raises InputError: one cannot be used, or differs from the binding one in more than waivers.
+        :raises InputError: a version is not usable, or differs from the binding one in more than waivers.
         """
         named = (_EARLIER.fullmatch(path.name) for path in self.folder.iterdir())
         numbers = sorted(int(match[1]) for match in named if match)
@@ -169,11 +182,12 @@ class Campaign:
             binding = _without_waivers(self.contract)
             for name, contract in found.items():
                 if _without_waivers(contract) != binding:
-                    raise InputError(f"{clean(str(self.folder / name))} differs from {CONTRACT} in more than waivers")
+                    where = clean(str(self.folder / name))
+                    raise InputError(f"{where} differs from {CONTRACT} in more than waivers; restore its first content")
         return found
 
     def unresolved(self) -> dict[str, str]:
-        """Clause id -> why no series was run for it."""
+        """Return clause id -> reason why no series was run for it."""
         path = self.folder / UNRESOLVED
         if not path.exists():
             return {}
@@ -184,7 +198,7 @@ class Campaign:
         return load_json(path, Families) if path.exists() else Families()
 
     def attempts(self) -> list[Attempt]:
-        """Every attempt, by series, repeat and number.
+        """Return every attempt, sorted by series, repeat and number.
 
         :raises InputError: an ``attempt.json`` is missing or damaged.
         """
@@ -197,9 +211,9 @@ class Campaign:
         return Attempt(folder, series, kept.repeat, kept.number, kept.started)
 
     def freeze(self, contract: pathlib.Path) -> None:
-        """Make ``contract`` the one that binds; the one that did is kept.
+        """Make ``contract`` the binding one, and keep the earlier version.
 
-        :raises InputError: it differs in more than waivers from the one that the folder was begun with.
+        :raises InputError: it differs in more than waivers from the contract at the start of the run.
         """
         agreed, text = load_contract(contract), read_text(contract, SIZE_LIMIT)
         kept = self.folder / CONTRACT
@@ -212,18 +226,21 @@ class Campaign:
         if _without_waivers(load_contract(kept)) != _without_waivers(agreed):
             where = clean(str(self.folder))
             raise InputError(
-                f"{where} was begun with another contract than {clean(str(contract))}, and only waivers may be given "
-                "later; take a new folder"
+                f"{clean(str(contract))} differs from the contract in {where} in more than waivers; use a new folder: "
+                "after the start only waivers may change"
             )
         earlier = [*self.earlier_contracts()]
-        # It is there already when this was cut off between the two writings.
+        # If an earlier call stopped between the two writes, this version is there already.
         if not earlier or read_text(self.folder / earlier[-1], SIZE_LIMIT) != before:
             last = int(earlier[-1].split(".")[1]) if earlier else 0
             write_atomically(self.folder / f"contract.{last + 1}.yaml", before)
         write_atomically(kept, text)
 
     def begin(self, series: CaseSeries, repeat: int, number: int) -> Attempt:
-        """Make the folder of an attempt; it appears with its ``attempt.json`` or not at all."""
+        """Make the folder of an attempt, with its ``attempt.json`` or not at all.
+
+        :raises InputError: the folder cannot be written.
+        """
         started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
         attempt = _Attempt(series.name, series.partition, series.environment, repeat, number, started)
         name = f"{series.slug}-r{repeat:04}-a{number:02}"
@@ -241,18 +258,18 @@ class Campaign:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[int]:
-        """Hold the folder against other runs; yields the descriptor, which a child that inherits it holds, too.
+        """Lock the folder against other runs, and yield the descriptor of the lock; a child that inherits it keeps it.
 
-        :raises InputError: another run, or a session that an earlier one left behind, holds it.
+        :raises InputError: another run, or a session that an earlier run left behind, holds the lock.
         """
         with contextlib.ExitStack() as stack:
             yield self._hold(stack, shared=False)
 
     @contextlib.contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Read the folder while nothing is run in it; it may be read-only.
+        """Lock the folder for reading while no run is in it; the folder may be read-only.
 
-        :raises InputError: something is run in it.
+        :raises InputError: a run is in the folder.
         """
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(FileNotFoundError):
@@ -265,19 +282,20 @@ class Campaign:
         except LockedError as err:
             where = clean(str(self.folder))
             raise InputError(
-                f"{where}: another run, or a ReFrame session that it left, is still at work ({err.holder})"
+                f"{where}: another run, or a ReFrame session that one left behind, is still running ({err.holder}); "
+                "wait for its end"
             ) from None
 
 
 def keep_spack_lock(attempt: Attempt) -> None:
-    """Copy ``spack.lock``, which says how each program was built, beside the results, if it is the one of the job.
+    """Copy the job's ``spack.lock``, the record of each program's build, beside the results.
 
-    :raises InputError: it cannot be written.
+    :raises InputError: the file cannot be copied.
     """
     hashes = {path: digest for case in attempt.cases for path, digest in case.provenance.files.items()}
     for name, digest in hashes.items():
         path = pathlib.Path(name)
-        # The name comes from a job: nothing but the very text with this hash is taken.
+        # The name comes from a job, so only a file with the recorded hash is copied.
         if path.name != SPACK_LOCK or not path.is_file():
             continue
         try:

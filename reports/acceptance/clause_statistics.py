@@ -1,4 +1,4 @@
-"""Statistics over repeats and how sure they are, without assuming any distribution."""
+"""Compute statistics over repeats and their confidence, without an assumption on the distribution."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """``low`` and ``high`` in the samples' unit, or ``None`` where there is no interval; ``method`` says how sure."""
+    """Hold an interval in the samples' unit, or ``None`` without one; ``method`` states method and confidence."""
 
     low: float | None
     high: float | None
@@ -21,9 +21,9 @@ class Interval:
 
 
 def value_of(statistic: Statistic, values: Sequence[float], at_least: bool) -> float:
-    """The statistic of one or more finite ``values``; of every node, the worst of all.
+    """Return the statistic of one or more finite ``values``; for every node, the worst value.
 
-    A percentile is the nearest rank, an order statistic itself (Hyndman and Fan 1996, definition 1).
+    A percentile is the nearest rank, so it is an order statistic (Hyndman and Fan 1996, definition 1).
     """
     ordered = sorted(values)
     match statistic.kind:
@@ -40,12 +40,12 @@ def value_of(statistic: Statistic, values: Sequence[float], at_least: bool) -> f
 
 
 def interval_of(statistic: Statistic, values: Sequence[float]) -> Interval:
-    """How sure the statistic is.
+    """Return the confidence interval of the statistic.
 
-    Median and percentile: the narrowest pair of order statistics that covers the population's with ``CONFIDENCE``
-    (David and Nagaraja 2003, Order Statistics, 7.1), or with too few samples all of them with the confidence that
-    they give. Minimum and maximum have no such interval; the tolerance limit of Wilks (1941) says what share of all
-    runs they bound.
+    - Median and percentile: the narrowest pair of order statistics that covers the population's value with
+      ``CONFIDENCE`` (David and Nagaraja 2003, Order Statistics, 7.1). With too few samples the pair spans all samples
+      and has the confidence that they give.
+    - Minimum and maximum: no interval. The tolerance limit of Wilks (1941) gives the share of all runs that they bound.
     """
     match statistic.kind:
         case "median":
@@ -53,7 +53,7 @@ def interval_of(statistic: Statistic, values: Sequence[float]) -> Interval:
         case "percentile":
             return _order_statistics(sorted(values), statistic.percentile / 100)
         case "every_node":
-            return Interval(None, None, "every node was measured in every repeat; the worst figure decides")
+            return Interval(None, None, "every node was measured in every repeat; the worst value decides")
         case kind:
             share = math.floor(100 * (1 - CONFIDENCE) ** (1 / len(values)))
             side = "below" if kind == "minimum" else "above"
@@ -82,6 +82,6 @@ def _order_statistics(ordered: Sequence[float], quantile: float) -> Interval:
 
 
 def _binomial(count: int, successes: int, probability: float) -> float:
-    """Through logarithms: the coefficient of a thousand samples exceeds a double."""
+    """Return a binomial probability by logarithms, because the coefficient of a thousand samples exceeds a double."""
     log_ways = math.lgamma(count + 1) - math.lgamma(successes + 1) - math.lgamma(count - successes + 1)
     return math.exp(log_ways + successes * math.log(probability) + (count - successes) * math.log1p(-probability))

@@ -1,4 +1,4 @@
-"""A dossier: written from a campaign, with a manifest of the SHA-256 of every file, by which it is verified later."""
+"""Write a dossier from a campaign, with a manifest of the SHA-256 of every file, and verify it later."""
 
 import hashlib
 import json
@@ -14,10 +14,12 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
-from reports.acceptance.campaign import ATTEMPTS, BY_RUN, REPORT, Campaign, is_version
+from reports.acceptance.campaign import REPORT, Campaign, is_result
 from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf
 from reports.acceptance.judge import ContractVerdict, judge
 from reports.acceptance.listing import to_json, without_prose
+from reports.acceptance.outage_log import LOG, altered_raw, load_log
+from reports.acceptance.outage_weeks import check_weeks
 from reports.acceptance.signature import (
     MANIFEST,
     SignatureState,
@@ -31,24 +33,24 @@ from reports.acceptance.signature import (
 )
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
-# Names files that were too large to be copied; only where there were any.
+# Lists the files that were too large to copy; it exists only if there are any.
 LEFT_OUT = "left-out.json"
 RAW_LIMIT = 64 << 20
 _GENERATOR = re.compile(r'<meta name="generator" content="[^"<>]*">')
-# Derived from the reports.
+# ReFrame derives these files from the reports.
 _NOT_RAW = "perflogs"
 
 
 def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signed: str | None) -> ContractVerdict:
-    """Judge ``campaign`` and write its dossier to the new folder ``target``, whole or not at all.
+    """Judge ``campaign`` and write its dossier to the new folder ``target``, complete or not at all.
 
-    Nothing but the campaign's folder goes into it: the same results give the same files.
+    Only the campaign's folder goes into it, so the same results give the same files.
 
     :param how_signed: see ``signature.sign``.
-    :raises InputError: ``target`` exists, something cannot be written, printed or signed, or the campaign is damaged.
+    :raises InputError: ``target`` exists, the campaign is damaged, or a file cannot be written, printed or signed.
     """
     if target.exists():
-        raise InputError(f"{clean(str(target))} exists, and what was signed is not overwritten; name another with -o")
+        raise InputError(f"{clean(str(target))} exists; Kappa overwrites no dossier; give another folder with -o")
     verdict = judge(campaign)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +60,7 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
             _fill(folder, campaign, verdict, pdf)
             if how_signed:
                 sign(folder, how_signed)
-            # Else the new name may survive a power cut and what it names may not.
+            # Without this, the new name may survive a power cut while its content is lost.
             sync_tree(folder)
             folder.rename(target)
             sync_folder(target.parent)
@@ -80,17 +82,16 @@ def _fill(folder: pathlib.Path, campaign: Campaign, verdict: ContractVerdict, pd
 
 
 def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
-    """Copy contract and attempts; returns what is too large. Links are no results."""
+    """Copy contract, attempts and outage log, without links, and return the files that are too large."""
     left_out = []
     for name in files_below(source):
         path = pathlib.PurePosixPath(name)
-        of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
         file = source / path
-        if not (of_attempt or name in BY_RUN or is_version(name)) or file.is_symlink() or not file.is_file():
+        if not is_result(name) or _NOT_RAW in path.parts or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
-        # The verdict follows from the reports.
-        if entry.size > RAW_LIMIT and path.name != REPORT:
+        # Reports and the outage log are always copied, because the verdict needs them.
+        if entry.size > RAW_LIMIT and path.name not in (REPORT, LOG):
             left_out.append(entry)
             continue
         target = folder / path
@@ -105,20 +106,18 @@ def _raw_of(folder: pathlib.Path) -> Raw:
 
 
 def _raw_names(folder: pathlib.Path) -> list[str]:
-    return [
-        name for name in files_below(folder) if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
-    ]
+    return [name for name in files_below(folder) if is_result(name)]
 
 
 def evidence_of(folder: pathlib.Path) -> str:
-    """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
+    """Return the SHA-256 over contract and raw results: over the lines of ``sha256sum``, sorted by path."""
     lines = (f"{sha256(folder / name)}  {name}\n" for name in _raw_names(folder))
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
 
 @dataclass(frozen=True)
 class Proof:
-    """``problems``: what was altered. ``unchecked``: what could not be looked at. ``good``: what was."""
+    """Hold the result of a verification: ``problems``, parts that could not be checked, and ``good`` parts."""
 
     problems: list[str]
     unchecked: list[str]
@@ -130,10 +129,10 @@ class Proof:
 
 
 def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
-    """Hold a dossier against its manifest, its signatures, and the verdict that its raw results give.
+    """Check a dossier against its manifest, its signatures, and the verdict that its raw results give.
 
-    :param keys: of all who must have signed; see ``signature.check``.
-    :raises InputError: it is no dossier.
+    :param keys: the keys of all who must have signed; see ``signature.check``.
+    :raises InputError: ``folder`` is not a dossier.
     """
     problems = differences(folder)
     signatures = check(folder, keys)
@@ -141,19 +140,38 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     good = [s.words for s in signatures if s.check in (SignatureState.GOOD, SignatureState.NONE)]
     problems += [s.words for s in signatures if s.check is SignatureState.BAD]
     if not problems:
+        problems += _log_problems(folder, keys, unchecked, good)
+    if not problems:
         verdict = judge(Campaign(folder))
         evidence = evidence_of(folder)
         problems += _verdict_problems(folder, verdict, good)
         page = render(verdict, _raw_of(folder), _left_out(folder), evidence)
         problems += _page_problems(folder, page, unchecked, good)
-        good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
-        good.append(f"evidence, as it has to stand on what was signed on paper: {evidence}")
+        good.append(f"the raw results give the verdict: {verdict.acceptance.word}")
+        good.append(f"evidence, to compare with the signed paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return Proof(problems, unchecked, good)
 
 
+def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:
+    """What is wrong with the outage log, its raw answers and the signatures of its weeks."""
+    if not (folder / LOG).exists():
+        return []
+    try:
+        log = load_log(folder)
+    except InputError as err:
+        return [str(err)]
+    left_out = {file.path for file in _left_out(folder)}
+    problems = [line for line in altered_raw(folder, log) if line.rpartition(" ")[2] not in left_out]
+    weeks = check_weeks(folder, log, list(Campaign(folder).contract.parties), keys)
+    good.append(f"{LOG}: {log.lines} lines, each with the hash of the one before; the last is {log.last_hash}")
+    good += weeks.good
+    unchecked += weeks.unchecked
+    return problems + weeks.problems
+
+
 def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list[str]) -> list[str]:
-    """Where ``verdict.json`` is another verdict; adds to ``good`` where it only has other words."""
+    """Return a problem if ``verdict.json`` differs from ``verdict``; if only its wording differs, add to ``good``."""
     derived = to_json(verdict)
     try:
         stored = member_text(folder / VERDICT)
@@ -163,32 +181,35 @@ def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list
     except (ValueError, RecursionError):
         same = False
     if not same:
-        return [f"{VERDICT} is not what this version of the suite makes of the raw results"]
+        return [f"{VERDICT} differs from the verdict that this version of the suite derives from the raw results"]
     if stored != derived:
-        good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
+        good.append(f"note: the wording of {VERDICT} differs from this version of the suite; the verdicts are equal")
     return []
 
 
 def _page_problems(folder: pathlib.Path, anew: str, unchecked: list[str], good: list[str]) -> list[str]:
-    """Compare the page with ``anew``, which this version of the suite makes of the raw results."""
+    """Compare the page with ``anew``, the page that this version of the suite makes from the raw results."""
     try:
         stored = member_text(folder / HTML)
     except OSError as err:
         return [f"cannot be read: {HTML} ({err.strerror})"]
     except UnicodeDecodeError:
-        return [f"{HTML} is no page of a dossier"]
-    # Who made it is no part of what it says.
+        return [f"{HTML} is not a dossier page: it is not UTF-8"]
+    # The version that made the page is not part of its content.
     if _GENERATOR.sub("", stored) == _GENERATOR.sub("", anew):
-        good.append(f"{HTML} is, to the letter, what the raw results give")
+        good.append(f"{HTML} is exactly the page that the raw results give")
     elif renderer() in stored:
-        return [f"{HTML} is not what this version of the suite makes of the raw results"]
+        return [f"{HTML} differs from the page that this version of the suite makes from the raw results"]
     else:
-        unchecked.append(f"{HTML} was made by another version of the suite: compare its verdicts with those above")
+        unchecked.append(f"{HTML} is from another version of the suite: compare its verdicts with the verdict above")
     return []
 
 
 def _left_out(folder: pathlib.Path) -> list[RawFile]:
-    """:raises InputError: the list cannot be read."""
+    """Return the files that were too large to copy.
+
+    :raises InputError: the list is unreadable.
+    """
     if not (folder / LEFT_OUT).exists():
         return []
     source = clean(str(folder / LEFT_OUT))

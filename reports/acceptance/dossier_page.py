@@ -1,4 +1,4 @@
-"""The dossier as one page without a script, for a browser and for paper, with a chart of each clause's samples."""
+"""Render the dossier as one page without a script, for a browser and paper, with a chart of each clause's samples."""
 
 import functools
 import hashlib
@@ -16,15 +16,17 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.ground.folders import SUITE
 from kappa.core.record.model import Case
+from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
+from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
 from reports.verdict.excuse import judge_attempt
 
 WIDTH, HEIGHT = 680, 210
 LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34
-# Past this ratio a linear axis would lay all samples on one line.
+# Above this ratio of largest to smallest value the axis is logarithmic.
 _LOGARITHMIC_FROM = 30
 _MOST_COLUMNS = 12
 NODES_SHOWN = 24
@@ -41,7 +43,7 @@ class ChartDot:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """A level across the chart; ``label_y`` is where its name fits without touching another's."""
+    """Draw a level across the chart; ``label_y`` is the height at which its label touches no other."""
 
     kind: str
     y: float
@@ -51,7 +53,7 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lengths in pixels from the top left. ``forbidden`` and ``band`` are (y, height)."""
+    """Hold a chart; lengths are in pixels from the top left. ``forbidden`` and ``band`` are (y, height)."""
 
     ticks: list[tuple[float, str]]
     columns: list[tuple[float, str]]
@@ -68,7 +70,7 @@ class Chart:
 
 
 def chart_of(verdict: ClauseVerdict) -> Chart | None:
-    """The chart, or ``None`` without samples."""
+    """Return the chart of a clause, or ``None`` without samples."""
     if not verdict.samples or verdict.value is None:
         return None
     clause, interval = verdict.clause, verdict.interval
@@ -109,7 +111,7 @@ def chart_of(verdict: ClauseVerdict) -> Chart | None:
 
 
 def _scale(values: Sequence[float]) -> tuple[Callable[[float], float], list[tuple[float, str]]]:
-    """From a value to pixels, and the ticks, for an axis that shows all ``values``."""
+    """Return a function from a value to pixels, and the ticks, for an axis that shows all ``values``."""
     low, high = min(values), max(values)
     logarithmic = low > 0 and high / low >= _LOGARITHMIC_FROM
     if logarithmic:
@@ -130,13 +132,13 @@ def _scale(values: Sequence[float]) -> tuple[Callable[[float], float], list[tupl
 
 
 def _columns(places: list[float], names: list[str]) -> list[tuple[float, str]]:
-    """At most a dozen labels."""
+    """Return at most ``_MOST_COLUMNS`` labels with their places."""
     step = math.ceil(len(names) / _MOST_COLUMNS)
     return [(places[number], names[number][:14]) for number in range(0, len(names), step)]
 
 
 def _apart(lines: list[ChartLine]) -> list[ChartLine]:
-    """The lines with their labels moved so that none covers another, within the chart."""
+    """Return the lines with their labels moved so that none overlaps, within the chart."""
     gap = 14.0
     ordered = sorted(lines, key=lambda line: line.y)
     free = TOP + 4.0
@@ -152,7 +154,7 @@ def _apart(lines: list[ChartLine]) -> list[ChartLine]:
 
 @dataclass(frozen=True)
 class Raw:
-    """The raw results in a dossier; ``size`` in bytes."""
+    """Count the raw results in a dossier; ``size`` is in bytes."""
 
     count: int
     size: int
@@ -160,7 +162,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class RawFile:
-    """``path`` within the dossier."""
+    """Describe a raw file; ``path`` is relative to the dossier, ``size`` is in bytes."""
 
     path: str
     size: int
@@ -168,10 +170,10 @@ class RawFile:
 
 
 def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence: str) -> str:
-    """The page. Everything that comes from the contract or a result is escaped, and no script may run.
+    """Return the page. Every value from the contract or a result is escaped, and no script may run.
 
-    :param left_out: raw files too large for the dossier.
-    :param evidence: SHA-256 over all that the verdict follows from.
+    :param left_out: raw files that are too large for the dossier.
+    :param evidence: SHA-256 over contract and raw results.
     """
     standing = (ClauseOutcome.NOT_MET, ClauseOutcome.INCOMPLETE)
     cases = [
@@ -191,6 +193,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
         waived=[v for v in verdict.clauses if v.outcome is ClauseOutcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
+        outages=_outage_sections(verdict),
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
         sessions=sessions,
@@ -198,7 +201,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         raw=raw,
         left_out=left_out,
         evidence=evidence,
-        style=Markup(resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8")),
+        style=_style(),
         figure=figure,
         folded=node_lists.folded,
         moment=figures.moment,
@@ -210,22 +213,43 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
     )
 
 
+def _outage_sections(verdict: ContractVerdict) -> dict[str, OutageSection | None]:
+    """Clause id -> its section, or ``None``; the weeks of the outage log are in the first."""
+    weeks = verdict.weeks
+    found: dict[str, OutageSection | None] = {}
+    for clause in verdict.clauses:
+        found[clause.clause.id] = section_of(clause.clause, clause.outages, weeks) if clause.outages else None
+        weeks = {} if clause.outages else weeks
+    return found
+
+
+def characteristic_page(contract: Contract) -> str:
+    """A page with the operating characteristic of each reliability clause; everything in it is escaped."""
+    return template_environment("reports.acceptance").get_template("characteristic.html.j2").render(
+        contract=contract, tests=planned_tests(contract), style=_style(), renderer=renderer()
+    )
+
+
+def _style() -> Markup:
+    return Markup(resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8"))
+
+
 def _in_any_copy(case: Case) -> Case:
-    """With its folders as they are called in the campaign and in every copy of it: the page is to be the same."""
+    """Return the case with folders relative to the campaign, so that every copy gives the same page."""
     folders = {name: getattr(case, name) for name in ("stagedir", "outputdir")}
     inside = {name: path.rpartition(f"/{ATTEMPTS}/") for name, path in folders.items() if path}
     return structs.replace(case, **{name: f"{ATTEMPTS}/{tail}" for name, (_, found, tail) in inside.items() if found})
 
 
 def headline(verdict: ContractVerdict) -> str:
-    """The verdict in a sentence."""
+    """Return the verdict in one sentence."""
     counts = [(_mandatory(verdict, outcome), outcome.word) for outcome in ClauseOutcome]
     words = ", ".join(f"{number} {word}" for number, word in counts if number)
     optional = len(verdict.clauses) - sum(number for number, _ in counts)
-    besides = f" {figures.counted(optional, 'optional clause')} besides, which decide nothing." if optional else ""
+    besides = f" {figures.counted(optional, 'optional clause')} without effect on the verdict." if optional else ""
     less = f" The contract {verdict.families}." if str(verdict.families) else ""
     count = figures.counted(sum(number for number, _ in counts), "mandatory clause")
-    return f"Of {count}: {words or 'none'}.{besides}{less}"
+    return f"{count}: {words or 'none'}.{besides}{less}"
 
 
 def _mandatory(verdict: ContractVerdict, outcome: ClauseOutcome) -> int:
@@ -234,7 +258,7 @@ def _mandatory(verdict: ContractVerdict, outcome: ClauseOutcome) -> int:
 
 @functools.cache
 def renderer() -> str:
-    """The version of the suite that made a page: a SHA-256 over the code that judges and shows."""
+    """Return the version of the suite that makes a page: a SHA-256 over the code that judges and renders."""
     digest = hashlib.sha256()
     for path in sorted(path for top in ("kappa", "reports") for path in (SUITE / top).rglob("*")):
         if path.suffix in (".py", ".j2", ".css"):
@@ -243,7 +267,9 @@ def renderer() -> str:
 
 
 def measured(verdict: ClauseVerdict) -> str:
-    """The statistic with its unit, with enough digits to be told from the threshold."""
+    """Return the statistic with its unit, with enough digits to differ from the threshold."""
+    if verdict.outages and verdict.outages.test:
+        return measured_words(verdict.clause, verdict.outages)
     if verdict.value is None:
         return NOTHING
     clause = verdict.clause
@@ -253,6 +279,7 @@ def measured(verdict: ClauseVerdict) -> str:
 
 
 def interval(verdict: ClauseVerdict) -> str:
+    """Return the confidence interval with its unit and method, or only the method without an interval."""
     found = verdict.interval
     if found is None:
         return NOTHING
@@ -262,7 +289,7 @@ def interval(verdict: ClauseVerdict) -> str:
 
 
 def worst_nodes(verdict: ClauseVerdict) -> list[tuple[str, str, str]]:
-    """The nodes that are nearest to failing, or fail, first: (node, its figures in order of the repeats, the load)."""
+    """Return the worst nodes first: (node, its values in order of the repeats, the load by other processes)."""
     found: dict[str, list[float]] = {}
     for sample in verdict.samples:
         found.setdefault(sample.node or "", []).append(sample.value)
@@ -276,20 +303,20 @@ def worst_nodes(verdict: ClauseVerdict) -> list[tuple[str, str, str]]:
 
 
 def to_pdf(page: str, path: pathlib.Path) -> None:
-    """Print the page to A4, tagged (PDF/UA-1), so that a screen reader has its headings, tables and pictures.
+    """Print the page to A4 as tagged PDF/UA-1, so that a screen reader finds its headings, tables and pictures.
 
-    WeasyPrint: a Python package on Pango that a login node can have, needs no browser, no display and no user
-    namespaces (which Chromium's sandbox does), reads nothing from the network here, and prints the same bytes again.
+    WeasyPrint is a Python package on Pango that a login node can have. It needs no browser, no display and no user
+    namespaces, unlike Chromium. It reads nothing from the network here, and gives the same bytes again.
 
-    :raises InputError: WeasyPrint or the Pango library that it loads is not there.
+    :raises InputError: WeasyPrint or the Pango library is missing.
     """
     try:
         import weasyprint  # noqa: PLC0415 (loads Pango, which only this needs)
     except (ImportError, OSError) as err:
-        remedy = "install WeasyPrint and the library Pango, or go without by --no-pdf"
+        remedy = "install WeasyPrint and the library Pango, or leave out the PDF with --no-pdf"
         raise InputError(f"cannot print the PDF: {err}; {remedy}") from err
     weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf(path, pdf_identifier=b"kappa", pdf_variant="pdf/ua-1")
 
 
 def _refuse(url: str) -> dict[str, object]:
-    raise ValueError(f"the dossier refers to nothing outside itself, not to {url}")
+    raise ValueError(f"the dossier must not refer to anything outside itself, found {url}")

@@ -1,24 +1,30 @@
-"""The verdict on a contract: a pure function of the contract and of what a campaign has stored."""
+"""Judge a contract: the verdict is a pure function of the contract and of a campaign's results."""
 
+import contextlib
+import gc
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from msgspec import structs
 
 from kappa.core.ground.clean_text import one_line
-from kappa.core.ground.figures import counted
+from kappa.core.ground.figures import counted, figure
 from kappa.core.record.model import Case, Metric
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
+from reports.acceptance.outage_log import OutageLog, load_log
+from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
+from reports.acceptance.outage_weeks import signers
+from reports.acceptance.reliability import CONFIDENCE
 from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
 
 class ClauseOutcome(Enum):
-    """The outcome of a clause, with the symbol that tells it without colour."""
+    """Name the outcome of a clause, with a symbol that needs no colour."""
 
     MET = ("met", "✔")
     WAIVED = ("waived", "◆")
@@ -31,7 +37,7 @@ class ClauseOutcome(Enum):
 
 
 class Acceptance(Enum):
-    """The outcome of the contract, with the exit status."""
+    """Name the outcome of the contract, with the exit status."""
 
     ACCEPTED = ("ACCEPTED", "✔", 0)
     NOT_ACCEPTED = ("NOT ACCEPTED", "✘", 1)
@@ -45,7 +51,7 @@ class Acceptance(Enum):
 
 @dataclass(frozen=True)
 class ClauseSample:
-    """One figure, in the clause's unit. ``node`` is set where each node has its own."""
+    """Hold one value in the clause's unit. ``node`` is set if each node has a value of its own."""
 
     value: float
     repeat: int
@@ -55,12 +61,15 @@ class ClauseSample:
     attempt: str
     """Name of the attempt's folder."""
     load: str = ""
-    """Use of these nodes by others than the job meanwhile, if it is more than a node's own daemons."""
+    """Use of these nodes by other processes during the measurement; empty if it is negligible."""
 
 
 @dataclass(frozen=True)
 class ClauseVerdict:
-    """``without_waiver`` is what the outcome would be; ``problems`` say why it is incomplete."""
+    """Hold the verdict on a clause.
+
+    ``without_waiver``: the outcome without regard to a waiver. ``problems``: the reasons why it is incomplete.
+    """
 
     clause: Clause
     outcome: ClauseOutcome
@@ -71,13 +80,15 @@ class ClauseVerdict:
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
     series: tuple[CaseSeries, ...]
+    outages: OutageVerdict | None = None
+    """Of a clause about outages, once its period has begun."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What keeps the figure from being sure, in short; it decides nothing."""
+        """Return reasons to doubt the value; they do not change the verdict."""
         disturbed = sum(bool(sample.load) for sample in self.samples)
         return (
-            *(("interval reaches across the threshold",) if _crosses(self.clause, self.interval) else ()),
+            *(("the interval crosses the threshold",) if _crosses(self.clause, self.interval) else ()),
             *((f"{disturbed} of {counted(len(self.samples), 'sample')} disturbed",) if disturbed else ()),
         )
 
@@ -88,6 +99,8 @@ class ClauseVerdict:
 
 @dataclass(frozen=True)
 class ContractVerdict:
+    """Hold the verdict on a contract and its clauses."""
+
     contract: Contract
     acceptance: Acceptance
     clauses: tuple[ClauseVerdict, ...]
@@ -95,24 +108,33 @@ class ContractVerdict:
     earlier_contracts: tuple[str, ...]
     """Names of the contract's versions before waivers were given, changed or withdrawn."""
     families: Families = field(default_factory=Families)
+    weeks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Weeks of the outage log, each with the parties whose signature is there."""
 
     def count(self, outcome: ClauseOutcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
 
 
 def judge(campaign: Campaign) -> ContractVerdict:
-    """Judge what ``campaign`` holds.
+    """Judge the results in ``campaign``.
 
-    NOT ACCEPTED when a mandatory clause is not met; INCOMPLETE when none is, but a mandatory clause is incomplete or no
-    clause at all is met; ACCEPTED otherwise. A waiver excuses a clause that is not met or incomplete.
+    - NOT ACCEPTED: a mandatory clause is not met.
+    - INCOMPLETE: otherwise, if a mandatory clause is incomplete or no clause is met.
+    - ACCEPTED: otherwise.
+
+    A waiver excuses a clause that is not met or incomplete.
     """
     contract, attempts, unresolved = campaign.contract, campaign.attempts(), campaign.unresolved()
     earlier = campaign.earlier_contracts()
     begun = next(iter(earlier.values()), contract)
-    clauses = tuple(
-        judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
-        for clause, before in zip(contract.clauses, begun.clauses, strict=True)
-    )
+    with _without_collection():
+        log = load_log(campaign.folder) if any(clause.block for clause in contract.clauses) else OutageLog()
+        clauses = tuple(
+            judge_outage_clause(clause, contract, log, _waiver_remark(clause, before))
+            if clause.block
+            else judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
+            for clause, before in zip(contract.clauses, begun.clauses, strict=True)
+        )
     binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
     if ClauseOutcome.NOT_MET in binding:
         acceptance = Acceptance.NOT_ACCEPTED
@@ -120,13 +142,26 @@ def judge(campaign: Campaign) -> ContractVerdict:
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
-    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families())
+    weeks = signers(campaign.folder, log, list(contract.parties))
+    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families(), weeks)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """A million entries have no cycles, and looking for some again and again doubles the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def judge_clause(
     clause: Clause, attempts: Sequence[Attempt], unresolved: str, about_waiver: list[str]
 ) -> ClauseVerdict:
-    """Hold one clause against the attempts at the one series that it selects."""
+    """Compare one clause with the attempts at the series that it selects."""
     matching = [
         (attempt, case)
         for attempt in attempts
@@ -138,9 +173,9 @@ def judge_clause(
     if len(series) == 1:
         samples, problems = _samples(clause, matching)
     elif series:
-        problems = [f"the selector means {len(series)} series, not one: {', '.join(map(str, series))}"]
+        problems = [f"the selector matches {len(series)} series instead of one: {', '.join(map(str, series))}"]
     else:
-        problems = [unresolved or "nothing that was run is what the selector means"]
+        problems = [unresolved or "the selector matches no series of the run"]
     values = [sample.value for sample in samples]
     at_least = clause.comparison == "at_least"
     value = value_of(clause.statistic, values, at_least) if values else None
@@ -149,10 +184,9 @@ def judge_clause(
         outcome = ClauseOutcome.INCOMPLETE
     else:
         outcome = ClauseOutcome.MET if clause.holds(value) else ClauseOutcome.NOT_MET
-    excused = clause.waiver is not None and outcome is not ClauseOutcome.MET
     return ClauseVerdict(
         clause=clause,
-        outcome=ClauseOutcome.WAIVED if excused else outcome,
+        outcome=_excused(clause, outcome),
         without_waiver=outcome,
         samples=tuple(samples),
         value=value,
@@ -163,27 +197,62 @@ def judge_clause(
     )
 
 
+def judge_outage_clause(
+    clause: Clause, contract: Contract, log: OutageLog, about_waiver: list[str]
+) -> ClauseVerdict:
+    """Judge a clause about outages by the campaign's outage log."""
+    judgement = judge_outages(clause, contract, log)
+    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[judgement.met]
+    return ClauseVerdict(
+        clause=clause,
+        outcome=_excused(clause, outcome),
+        without_waiver=outcome,
+        samples=(),
+        value=judgement.found.value if judgement.found else None,
+        interval=_outage_interval(judgement.found) if judgement.found else None,
+        problems=judgement.problems,
+        remarks=(*about_waiver, *judgement.remarks),
+        series=(),
+        outages=judgement.found,
+    )
+
+
+def _outage_interval(found: OutageVerdict) -> Interval:
+    if found.test:
+        high = found.mtbf.high if math.isfinite(found.mtbf.high) else None
+        if high is None:
+            return Interval(None, None, f"no interrupt: MTBF ≥ {figure(found.mtbf.low)} h with 90 % confidence")
+        return Interval(found.mtbf.low, high, f"{100 * CONFIDENCE:g} % confidence, chi-square, test ended by time")
+    if found.interval is None:
+        return Interval(None, None, "without downtime there is no interval")
+    return Interval(*found.interval, f"{100 * CONFIDENCE:g} % confidence, F with 2n and 2n degrees of freedom")
+
+
+def _excused(clause: Clause, outcome: ClauseOutcome) -> ClauseOutcome:
+    return ClauseOutcome.WAIVED if clause.waiver is not None and outcome is not ClauseOutcome.MET else outcome
+
+
 def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:
-    """Tell how the waiver changed since the run began."""
+    """Return a remark on the change of the waiver since the run began."""
     if clause.waiver == begun.waiver:
         return []
     done = "withdrawn" if clause.waiver is None else "changed" if begun.waiver else "given"
-    had = f", which was: {begun.waiver.reason} ({begun.waiver.name}, {begun.waiver.date})" if begun.waiver else ""
-    return [f"the waiver was {done} after the run had begun{had}"]
+    had = f"; before: {begun.waiver.reason} ({begun.waiver.name}, {begun.waiver.date})" if begun.waiver else ""
+    return [f"the waiver was {done} after the run began{had}"]
 
 
 def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list[ClauseSample], list[str]]:
-    """The samples of the repeats that the clause asks for, the last finished attempt at each, and what is amiss."""
+    """Return the samples of the required repeats, from the last finished attempt at each, and the problems."""
     latest = {attempt.repeat: (attempt, case) for attempt, case in matching}
     samples, problems, sessions = [], [], set[str]()
     for repeat in range(1, clause.repeats + 1):
         if repeat not in latest:
-            problems.append(f"repeat {repeat} was not run to its end")
+            problems.append(f"repeat {repeat} is not finished")
             continue
         attempt, case = latest[repeat]
         uuid = attempt.session.uuid if attempt.session else ""
         if uuid in sessions:
-            problems.append(f"repeat {repeat} has the same session as another one")
+            problems.append(f"repeat {repeat} has the same session as another repeat")
             continue
         sessions.add(uuid)
         figures, problem = _figures(clause, case)
@@ -198,18 +267,19 @@ def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list
 
 
 def _load(case: Case, node: str | None) -> str:
-    """Load of one node where the case has it by itself; else of all, or of the machine that they share."""
+    """Return the load of ``node``, or else the load of all nodes or of the machine that they share."""
     mine = {place: load for place, load in case.load_by_others.items() if place == node} or case.load_by_others
     return used_by_others(structs.replace(case, load_by_others=mine)) or case.robbed
 
 
 def _figures(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
-    """The figures of one repeat, as (node, value), or the reason why it counts for nothing."""
+    """Return the values of one repeat as (node, value), or the reason why it does not count."""
     if not executed(case):
         return [], "no job ran"
-    # A figure outside the site's own references is a figure all the same; the contract's threshold decides.
+    # A value outside the site's references still counts, because the contract's threshold decides.
     if case.result not in ("pass", "xpass") and case.fail_phase != "performance":
-        return [], f"the check failed in {case.fail_phase or 'an unknown phase'}: {one_line(case.fail_reason, 200)}"
+        phase = case.fail_phase or "unknown"
+        return [], f"the check failed in phase {phase}: {one_line(case.fail_reason, 200)}"
     if clause.statistic.kind == "every_node":
         return _figures_of_nodes(clause, case)
     metric = next((metric for metric in case.metrics if metric.name == clause.selector.metric), None)
@@ -219,25 +289,25 @@ def _figures(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]]
 
 def _metric_problem(clause: Clause, metric: Metric | None) -> str:
     if metric is None:
-        return f"the check measured no {clause.selector.metric}"
+        return f"the check did not measure {clause.selector.metric}"
     if metric.value is None or not math.isfinite(metric.value):
-        return f"{metric.name} is no finite number but {metric.raw}"
+        return f"{metric.name} is {metric.raw}, not a finite number"
     return _unit_problem(clause, metric.unit)
 
 
 def _unit_problem(clause: Clause, unit: str) -> str:
-    return "" if unit == clause.unit else f"measured in {unit or 'no unit'!r}, the threshold is in {clause.unit!r}"
+    return "" if unit == clause.unit else f"the unit is {unit or 'no unit'!r}, but the threshold is in {clause.unit!r}"
 
 
 def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
     measured = case.per_node.get(clause.selector.metric)
     if measured is None:
-        return [], f"the check has no {clause.selector.metric} of each node"
+        return [], f"the check has no {clause.selector.metric} per node"
     problem = _unit_problem(clause, measured.unit)
     if not problem and len(measured.values) != clause.statistic.nodes:
-        problem = f"{counted(len(measured.values), 'node')} measured, not {clause.statistic.nodes}"
+        problem = f"{counted(len(measured.values), 'node')} measured instead of {clause.statistic.nodes}"
     if not problem and not all(map(math.isfinite, measured.values.values())):
-        problem = "a node's figure is not finite"
+        problem = "the value of a node is not finite"
     return ([], problem) if problem else (sorted(measured.values.items()), "")
 
 
@@ -248,29 +318,29 @@ def _crosses(clause: Clause, interval: Interval | None) -> bool:
 
 def _disturbed(samples: Sequence[ClauseSample]) -> list[str]:
     count = sum(bool(sample.load) for sample in samples)
-    return [f"{count} of {counted(len(samples), 'sample')} taken while others used the nodes"] if count else []
+    return [f"other processes used the nodes during {count} of {counted(len(samples), 'sample')}"] if count else []
 
 
 def _remarks(
     clause: Clause, attempts: Sequence[Attempt], matching: list[tuple[Attempt, Case]], interval: Interval | None
 ) -> list[str]:
-    """Remarks for the parties that sign; they decide nothing."""
+    """Return remarks for the parties that sign; they do not change the verdict."""
     found = []
     series = {attempt.series for attempt, _ in matching}
     mine = [attempt for attempt in attempts if attempt.series in series and attempt.repeat <= clause.repeats]
     interrupted = sum(attempt.session is None for attempt in mine)
     if interrupted:
-        found.append(f"{counted(interrupted, 'attempt')} interrupted before the end and made again")
+        found.append(f"{counted(interrupted, 'interrupted attempt')} repeated")
     superseded = len(mine) - interrupted - len({attempt.repeat for attempt in mine if attempt.session})
     if superseded:
         found.append(f"{counted(superseded, 'finished attempt')} superseded by a later one")
     if _crosses(clause, interval):
-        found.append("the confidence interval reaches across the threshold")
+        found.append("the confidence interval crosses the threshold")
     for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):
         if len({getattr(case.provenance, key) for _, case in matching}) > 1:
-            found.append(f"not every repeat ran the same {what}")
+            found.append(f"not all repeats ran the same {what}")
     if not all(case.provenance for _, case in matching):
         found.append("a repeat has no provenance")
     if any(clause.selector.metric in case.relative for _, case in matching):
-        found.append("relative: it holds nodes against the median of their equals, and proves no absolute speed")
+        found.append("relative: the metric compares nodes with the median of their equals and proves no absolute speed")
     return found

@@ -1,29 +1,38 @@
-"""Plan and verdict of an acceptance for a terminal, and the verdict as strict JSON."""
+"""Print plan and verdict of an acceptance on a terminal, and write the verdict as strict JSON."""
 
 import json
+import math
 from typing import Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
 from kappa.core.sites.contract import Contract
 from reports.acceptance.judge import ClauseOutcome, ClauseVerdict, ContractVerdict
+from reports.acceptance.outage_page import planned_availability, planned_tests
+from reports.acceptance.outage_verdict import OutageVerdict
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 
-# Keys that explain and decide nothing: a later version of the suite may word them otherwise.
+_HOURS = ("period", "up", "unscheduled", "scheduled", "removed", "not_observed")
+# Keys with explanations only: a later version of the suite may change their wording.
 _PROSE = ("statistic", "method", "problems", "remarks", "families")
 
 
 def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
-    """Print the series with repeats, nodes and time, and the clauses that nothing is run for."""
+    """Print the series with repeats, nodes and time, and the clauses without a series."""
     series = counted(len(planned.items), "series", "series")
     say(f"{contract.title}: {counted(len(contract.clauses), 'clause')}, {series}")
     if str(planned.families):
-        say(f"it {planned.families}")
+        say(f"the contract {planned.families}")
     for item in planned.items:
         nodes = NOTHING if item.nodes is None else counted(item.nodes, "node")
         say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {_time(item)} on {nodes}")
     for clause, why in planned.unresolved.items():
         say(f"  {clause} INCOMPLETE: {why}")
+    for test in planned_tests(contract):
+        say("\n".join(f"  {line}" for line in (f"{test.clause.id} {test.clause.statistic}", *test.lines, *test.plot)))
+    for one in contract.clauses:
+        if one.availability:
+            say(f"  {one.id} {one.statistic}: {planned_availability(one.availability)}")
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
     bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)
@@ -47,7 +56,7 @@ def show_verdict(verdict: ContractVerdict) -> None:
     say(f"{verdict.acceptance.symbol} {verdict.acceptance.word}. {headline(verdict)}")
     for clause in verdict.clauses:
         why = "; ".join(clause.problems[:2]) if clause.without_waiver is ClauseOutcome.INCOMPLETE else ""
-        asked = f"{measured(clause)}, asked {clause.clause.requirement} ({clause.clause.statistic})"
+        asked = f"{measured(clause)}, required {clause.clause.requirement} ({clause.clause.statistic})"
         doubt = "".join(f"; ◍ {one}" for one in clause.doubts)
         say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}{doubt}")
 
@@ -57,7 +66,7 @@ def say(line: str) -> None:
 
 
 def to_json(verdict: ContractVerdict) -> str:
-    """The verdict as a JSON document; figures are in the clause's ``unit``."""
+    """Return the verdict as JSON; values are in the clause's ``unit``."""
     document = {
         "verdict": verdict.acceptance.word,
         "exit_status": verdict.acceptance.exit_status,
@@ -70,10 +79,10 @@ def to_json(verdict: ContractVerdict) -> str:
 
 
 def without_prose(document: str) -> str:
-    """A document of ``to_json`` with its verdicts and figures alone, every pair in its order, also a repeated one.
+    """Return a document of ``to_json`` with only its verdicts and values, all pairs in order, also repeated ones.
 
-    :raises ValueError: it is not JSON.
-    :raises RecursionError: it is nested without end.
+    :raises ValueError: the document is not JSON.
+    :raises RecursionError: the document is nested too deeply.
     """
     return json.dumps(
         json.loads(document, object_pairs_hook=lambda pairs: [one for one in pairs if one[0] not in _PROSE])
@@ -97,6 +106,27 @@ def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
             {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt}
             for sample in verdict.samples
         ],
+        **({"outages": _outages(verdict.outages)} if verdict.outages else {}),
         "problems": verdict.problems,
         "remarks": verdict.remarks,
     }
+
+
+def _outages(found: OutageVerdict) -> dict[str, Any]:
+    """Times in hours, of a clause about nodes in node-hours; a bound that is infinite is ``null``."""
+    account, test = found.figures.account, found.test
+    means = {"mtbf": found.mtbf, "mtti": found.mtti}
+    return {
+        "begin": found.period.begin,
+        "end": found.figures.end,
+        "test": {"length": test.length, "allowed": test.allowed, "buyer_risk": test.buyer_risk,
+                 "vendor_risk": test.vendor_risk} if test else None,
+        "interrupts": len(found.figures.interrupts),
+        "hours": {name: getattr(account, name) for name in _HOURS},
+        **{
+            name: {"value": mean.value, "low": mean.low, "high": mean.high if math.isfinite(mean.high) else None}
+            for name, mean in means.items()
+        },
+        "trend": found.trend.score if found.trend else None,
+        "disputed": [str(number) for number in found.disputed],
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The runs that a contract needs: which series, how often, on how many nodes, and for about how long."""
+"""Plan the runs that a contract needs: series, repeats, nodes and approximate time."""
 
 import pathlib
 import statistics
@@ -12,43 +12,44 @@ from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import CaseSeries, Families, selects
+from reports.acceptance.outage_page import planned_tests
 
-# Stored reports that are read for run times.
+# The most stored reports to read for run times.
 REPORTS_READ = 20
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A case that the site offers; ``nodes`` is ``None`` when the scheduler decides.
+    """Describe a case that the site offers; ``nodes`` is ``None`` if the scheduler decides.
 
-    ``checks`` is all that ReFrame has to load to run it.
+    ``checks`` is the path that ReFrame loads to run it.
     """
 
     series: CaseSeries
     case: Case
     nodes: int | None
     expected_s: float | None
-    """By the check's own figure."""
+    """The check's own estimate."""
     time_limit_s: float | None
     checks: pathlib.Path
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The time of one repeat, and its origin; ``at_most``: it may be much less."""
+    """Hold the time of one repeat and its origin; ``at_most``: the time may be much less."""
 
     seconds: float
     origin: str
     runs: int = 0
-    """How many stored runs it is the median of."""
+    """The number of stored runs behind the median."""
     at_most: bool = False
 
 
 @dataclass(frozen=True)
 class PlannedSeries:
-    """A series, the ids of the clauses that need it, and the repeats of the most demanding of them.
+    """Describe a planned series with the ids of its clauses; ``repeats`` is the largest number that a clause needs.
 
-    ``checks`` is what ReFrame has to load to run it.
+    ``checks`` is the path that ReFrame loads to run it.
     """
 
     series: CaseSeries
@@ -61,7 +62,7 @@ class PlannedSeries:
 
 @dataclass(frozen=True)
 class AcceptancePlan:
-    """``unresolved`` maps the id of a clause that nothing can be run for to why."""
+    """Hold the plan of an acceptance run. ``unresolved``: id of a clause without a series -> reason."""
 
     items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
@@ -69,11 +70,16 @@ class AcceptancePlan:
 
 
 def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, list[float]]) -> AcceptancePlan:
-    """Find the one series of each clause among what the site offers; series come in the contract's order."""
+    """Find the series of each clause among the cases that the site offers, in the contract's order.
+
+    :param times: series -> run times in seconds.
+    """
     clauses: dict[CaseSeries, list[Clause]] = {}
     unresolved: dict[str, str] = {}
     offers = {offer.series: offer for offer in offered}
     for clause in contract.clauses:
+        if clause.block:
+            continue
         found = [offer for offer in offered if selects(clause.selector, offer.case)]
         problem = _problem(clause, found)
         if problem:
@@ -105,13 +111,14 @@ def _families(asked: Iterable[Case], offered: Iterable[Offer]) -> Families:
 
 def _problem(clause: Clause, found: list[Offer]) -> str:
     if not found:
-        return f"the site offers nothing that the selector means ({clause.selector})"
+        return f"the selector matches no case of the site ({clause.selector})"
     if len(found) > 1:
-        return f"the selector means {len(found)} series, not one: {', '.join(str(offer.series) for offer in found)}"
+        names = ", ".join(str(offer.series) for offer in found)
+        return f"the selector matches {len(found)} series instead of one: {names}"
     declared = found[0].case.declared_metrics
-    # Figures of each node are not declared.
+    # Checks do not declare values per node.
     if clause.statistic.kind != "every_node" and clause.selector.metric not in declared:
-        return f"the check has no metric {clause.selector.metric}, but {', '.join(declared)}"
+        return f"the check has no metric {clause.selector.metric}; its metrics are {', '.join(declared)}"
     return ""
 
 
@@ -119,19 +126,19 @@ def _estimate(times: list[float], offer: Offer) -> Estimate | None:
     if times:
         return Estimate(statistics.median(times), f"median of {counted(len(times), 'stored run')}", len(times))
     if offer.expected_s:
-        return Estimate(offer.expected_s, "the check's own figure")
+        return Estimate(offer.expected_s, "the check's own estimate")
     return Estimate(offer.time_limit_s, "time limit", at_most=True) if offer.time_limit_s else None
 
 
 def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float]]:
-    """Run times in seconds of what passed in the newest of ``reports``."""
+    """Return the run times in seconds of the passed cases in the newest ``reports``."""
     times: dict[CaseSeries, list[float]] = {}
     newest = sorted(reports, key=lambda path: path.stat().st_mtime, reverse=True)
     for path in newest[:REPORTS_READ]:
         try:
             session = load_session(path)
         except InputError:
-            continue  # one that is being written, or was cut off
+            continue  # the report is still being written, or was cut off
         for case in (case for run in session.runs for case in run):
             if case.result == "pass" and case.job_id is not None and case.took_s is not None:
                 times.setdefault(CaseSeries.of(case), []).append(case.took_s)
@@ -139,7 +146,10 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float
 
 
 def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
-    """The plan for machines; times in seconds."""
+    """Return the plan as a document for JSON.
+
+    Times are in seconds, lengths of reliability tests in hours or node-hours.
+    """
     return {
         "contract": contract.title,
         "system": contract.system,
@@ -157,4 +167,16 @@ def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
             for item in planned.items
         ],
         "unresolved": planned.unresolved,
+        "reliability": [
+            {
+                "clause": one.clause.id,
+                "unit": one.clause.unit,
+                "length": one.test.length,
+                "hours": one.hours,
+                "allowed": one.test.allowed,
+                "buyer_risk": one.test.buyer_risk,
+                "vendor_risk": one.test.vendor_risk,
+            }
+            for one in planned_tests(contract)
+        ],
     }

@@ -1,6 +1,6 @@
-"""How a dossier is proved: a manifest of the SHA-256 of each file, and detached signatures on it, one for each party.
+"""Prove a dossier: a manifest has the SHA-256 of each file, and each party adds a detached signature of it.
 
-GnuPG or minisign make and check the signatures.
+GnuPG or minisign makes and checks the signatures.
 """
 
 import base64
@@ -29,10 +29,10 @@ from kappa.core.ground.whole_files import read_text, write_atomically
 
 MANIFEST = "manifest.json"
 
-# A page on a thousand clauses with a thousand samples each is smaller.
+# In bytes. A page on a thousand clauses with a thousand samples each is smaller.
 SIZE_LIMIT = 256 << 20
 
-# One for each party: of GnuPG or of minisign, with who signed in the name where there are several.
+# A signature of GnuPG or minisign. With several parties the name contains the party.
 _SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|minisig)")
 
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$(?!\n)", description="a SHA-256 in hexadecimal")]
@@ -46,12 +46,12 @@ class _Manifest(msgspec.Struct):
 
 
 def sha256(path: pathlib.Path) -> str:
-    """The hash of a regular file; a link is not followed.
+    """Return the hash of a regular file; a link is not followed.
 
-    :raises OSError: it cannot be read, or is something else.
+    :raises OSError: the file is unreadable or not regular.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-        # A pipe would have the hash of an empty file, and a device no end.
+        # A pipe has the hash of an empty file, and a device has no end.
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -59,10 +59,10 @@ def sha256(path: pathlib.Path) -> str:
 
 
 def member_text(path: pathlib.Path) -> str:
-    """The text of a file of a dossier, which anybody may have made: no link is followed, and it has an end.
+    """Return the text of a dossier's file. The dossier may be forged, so links and huge files are refused.
 
-    :raises OSError: it cannot be read, is a link or no regular file, or is larger than ``SIZE_LIMIT`` bytes.
-    :raises UnicodeDecodeError: it is not UTF-8.
+    :raises OSError: the file is unreadable, a link, not regular, or larger than ``SIZE_LIMIT`` bytes.
+    :raises UnicodeDecodeError: the file is not UTF-8.
     """
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link", str(path))
@@ -71,13 +71,13 @@ def member_text(path: pathlib.Path) -> str:
 
 
 def is_signature(name: str) -> bool:
-    """Whether ``name`` is that of a detached signature on the manifest."""
+    """Return whether ``name`` is the name of a detached signature of the manifest."""
     return _SIGNATURE.fullmatch(name) is not None
 
 
 
 def files_below(folder: pathlib.Path) -> list[str]:
-    """The path of everything below ``folder`` that is no folder, with ``/``, in order."""
+    """Return the sorted relative paths, with ``/``, of everything below ``folder`` that is not a folder."""
     found = []
     for parent, folders, names in os.walk(folder):
         # Links to folders are listed among the folders.
@@ -88,23 +88,23 @@ def files_below(folder: pathlib.Path) -> list[str]:
 
 
 def manifest_of(folder: pathlib.Path) -> str:
-    """The manifest of what is in ``folder`` now."""
+    """Return the manifest of the current files in ``folder``."""
     files = {name: sha256(folder / name) for name in files_below(folder)}
     return json.dumps({"algorithm": "SHA-256", "files": files}, indent=1) + "\n"
 
 
 
 def differences(folder: pathlib.Path) -> list[str]:
-    """Files that were altered, removed or added since the manifest was written.
+    """Return the files that were altered, removed or added after the manifest was written.
 
-    :raises InputError: there is no manifest, or it is none.
+    :raises InputError: the manifest is missing or damaged.
     """
     path = folder / MANIFEST
     source = clean(str(path))
     try:
         document = json.loads(member_text(path))
     except OSError as err:
-        raise InputError(f"cannot read {source}: {err.strerror}; is this a dossier?") from err
+        raise InputError(f"cannot read {source}: {err.strerror}; give the folder of a dossier") from err
     except (ValueError, RecursionError) as err:
         raise InputError(f"{source}: not valid JSON") from err
     expected = fit(document, _Manifest, source).files
@@ -128,7 +128,7 @@ class SignatureState(Enum):
 
 @dataclass(frozen=True)
 class Signature:
-    """``keys``: those of who had to sign that this one is good by."""
+    """Hold the result of a check. ``keys``: the required keys for which this signature is good."""
 
     check: SignatureState
     words: str
@@ -136,10 +136,10 @@ class Signature:
 
 
 def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
-    """Sign the manifest in ``folder``; returns the name of the file, which has that of ``party`` in it.
+    """Sign the manifest in ``folder`` and return the name of the signature file; it contains ``party``.
 
     :param how: gpg, gpg:KEY or minisign:SECRET_KEY_FILE.
-    :raises InputError: there is such a signature, or the program is not there or does not sign; with what it said.
+    :raises InputError: the signature exists, the program is missing, or it fails; the message has its output.
     """
     program, _, key = how.partition(":")
     kind = {"gpg": "asc", "minisign": "minisig" if key else None}.get(program)
@@ -149,7 +149,7 @@ def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
     if not is_signature(name):
         raise InputError(f"{clean(party)}: expected at most 40 letters, digits, '_' and '-'")
     if (folder / name).exists():
-        raise InputError(f"{clean(str(folder / name))} exists; say who else signs with --party")
+        raise InputError(f"{clean(str(folder / name))} exists; name another party with --party")
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch, name)
         if program == "gpg":
@@ -165,10 +165,10 @@ def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
 
 
 def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
-    """Every signature of the dossier, and every one that it lacks.
+    """Return every signature of the dossier, and every missing one.
 
-    :param keys: of all who must have signed: fingerprints of GnuPG's, files of minisign's public keys. GnuPG also takes
-        whom the keyring has; minisign's signatures by no key that is named are not checked.
+    :param keys: the keys of all who must have signed: fingerprints for GnuPG, files with public keys for minisign.
+        GnuPG also accepts other keys in the keyring. A minisign signature by another key is not checked.
     :raises InputError: a key is neither.
     """
     fingerprints = {key: key.replace(" ", "").upper() for key in keys}
@@ -181,7 +181,7 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
     for name in filter(is_signature, files_below(folder)):
         status = (folder / name).lstat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > _SIGNATURE_LIMIT:
-            found.append(Signature(SignatureState.BAD, f"{name}: no file of a signature"))
+            found.append(Signature(SignatureState.BAD, f"{name}: not a signature file"))
         elif name.endswith(".asc"):
             found.append(_check_gnupg(folder, name, by_gnupg))
         else:
@@ -193,16 +193,17 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
 
 def _check_gnupg(folder: pathlib.Path, name: str, fingerprints: dict[str, str]) -> Signature:
     if not shutil.which("gpg"):
-        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, GnuPG is not provided here")
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, GnuPG is not installed; install it")
     done = _run(["gpg", "--batch", "--status-fd=1", "--verify", str(folder / name), str(folder / MANIFEST)])
     said = dict(re.findall(r"^\[GNUPG:\] (\w+) ?(.*)$", done.stdout, re.MULTILINE))
     if "NO_PUBKEY" in said:
         return Signature(
-            SignatureState.NOT_CHECKED, f"{name}: not checked, the keyring has not the key {said['NO_PUBKEY']}"
+            SignatureState.NOT_CHECKED,
+            f"{name}: not checked, the key {said['NO_PUBKEY']} is not in the keyring; import it",
         )
     if done.returncode or "GOODSIG" not in said or "VALIDSIG" not in said:
         return Signature(SignatureState.BAD, f"{name}: {one_line(clean(done.stderr), 200)}")
-    # The last is the fingerprint of the primary key, the first that of the key that signed.
+    # The first word is the fingerprint of the signing key, the last the fingerprint of its primary key.
     signers = {said["VALIDSIG"].split()[0], said["VALIDSIG"].split()[-1]}
     who = one_line(clean(said["GOODSIG"].partition(" ")[2]), 80)
     return Signature(
@@ -214,13 +215,13 @@ def _check_gnupg(folder: pathlib.Path, name: str, fingerprints: dict[str, str]) 
 
 def _check_minisign(folder: pathlib.Path, name: str, keys: list[str]) -> Signature:
     if not shutil.which("minisign"):
-        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, minisign is not provided here")
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, minisign is not installed; install it")
     signer = _minisign_key_id(folder / name)
     matching = [key for key in keys if signer and _minisign_key_id(pathlib.Path(key)) == signer]
     if signer and not matching:
-        words = "not checked, name the file of its public key with --key"
-        return Signature(SignatureState.NOT_CHECKED, f"{name}: by the key {signer}, {words}")
-    words = "no signature of minisign's"
+        words = "give the file of its public key with --key"
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, signed by the key {signer}; {words}")
+    words = "not a minisign signature"
     for key in matching:
         done = _run(["minisign", "-V", "-p", key, "-m", str(folder / MANIFEST), "-x", str(folder / name)])
         words = one_line(clean(done.stderr if done.returncode else done.stdout), 200)
@@ -230,7 +231,10 @@ def _check_minisign(folder: pathlib.Path, name: str, keys: list[str]) -> Signatu
 
 
 def _minisign_key_id(path: pathlib.Path) -> str:
-    """As minisign prints it; of a signature or a public key, whose second lines begin alike. Empty when it is none."""
+    """Return the key's id as minisign prints it, from a signature or a public key; empty for any other file.
+
+    The second lines of both files begin with the same layout.
+    """
     try:
         lines = read_text(path, _SIGNATURE_LIMIT).splitlines()
         return base64.b64decode(lines[1], validate=True)[2:10][::-1].hex().upper()
@@ -240,7 +244,7 @@ def _minisign_key_id(path: pathlib.Path) -> str:
 
 def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
     try:
-        # Standard input stays: minisign asks for the password of the key.
+        # Keep standard input, because minisign asks for the key's password.
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except FileNotFoundError as err:
-        raise InputError(f"{command[0]} is not provided here; install it, or go without a signature") from err
+        raise InputError(f"{command[0]} is not installed; install it, or leave out the signature") from err

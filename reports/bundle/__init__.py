@@ -1,1 +1,1 @@
-"""The files of a run that a vendor's ticket needs, in one archive, without users, addresses and secrets."""
+"""Collect the files of a run for a vendor's ticket in one archive, without users, addresses and secrets."""

@@ -1,4 +1,4 @@
-"""A bundle: the cases that a finding is about, their files and record, the site's files, and how to repeat it."""
+"""Build a bundle: the cases of a finding, their files and record, the site's files, and commands to repeat them."""
 
 import json
 import pathlib
@@ -25,25 +25,25 @@ _ABOUT = """\
 
 {lines}
 
-cases/          what each measurement wrote: job script, standard output and error, the files that its figures are from
-record.json     these cases as they are recorded: figures, bounds, evidence, nodes, kernel, drivers, programs' SHA-256
+cases/          files of each measurement: job script, standard output and error, the sources of its values
+record.json     the record of these cases: values, bounds, evidence, nodes, kernel, drivers, programs' SHA-256
 site/           the site's description, expectations and references
-REDACTED.txt    what was taken out, and what was left out
+REDACTED.txt    redacted texts, and files that were left out
 
 Versions
 {versions}
 
-To repeat it, on the same nodes first
+Commands to repeat the cases on the same nodes
 {commands}
 
-Names of nodes are as they were; users, addresses and secrets are not.
+The names of nodes are original. The names of users, addresses and secrets are redacted.
 """
 
 
 def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
-    """The cases that ``finding`` names: a node, by its evidence; a check or a case; or the number of a failure.
+    """Return the cases that ``finding`` names: a suspect node, a check, a case or the number of a failure.
 
-    :raises InputError: there is none; says what there is.
+    :raises InputError: there is no such finding; the message lists the findings.
     """
     failed = verdict.cases_in(State.FAIL)
     if finding.isdecimal() and 1 <= int(finding) <= len(failed):
@@ -64,15 +64,15 @@ def _nothing(verdict: Verdict, failed: Sequence[CaseVerdict], finding: str) -> s
     there = [f"{number}: {case.case.title}" for number, case in enumerate(failed[:20], start=1)]
     there += [f"suspects {', '.join(nodes)}"] if nodes else []
     return (
-        f"no finding {finding!r} in this run, {suggestion(finding, {*nodes, *checks})}; a finding is a suspect node, a"
+        f"no finding {finding!r} in this run, {suggestion(finding, {*nodes, *checks})}; give a suspect node, a"
         f" check or the number of a failure ({'; '.join(there) or 'nothing failed'})"
     )
 
 
 def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
-    """The texts of a bundle by their names in it."""
+    """Return the texts of a bundle by their file names."""
     run = pathlib.Path(verdict.session.path).parent
-    # Also those who made what lies there, whoever runs this.
+    # Hide the owner of the files, too, who may be another user.
     hide = Anonymous({verdict.session.user, *_owners(run)})
     left_out: list[str] = []
     found: dict[str, str] = {}
@@ -80,7 +80,7 @@ def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
         try:
             text = read_text(path, MOST_BYTES)
         except UnicodeDecodeError:
-            left_out.append(f"{name}: no text")
+            left_out.append(f"{name}: not a text file")
         except OSError as err:
             left_out.append(f"{name}: {err.strerror}")
         else:
@@ -90,7 +90,7 @@ def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
                 left_out.append(f"{name}: more than {MOST_FILES} files")
     found["README.txt"] = _about(verdict, cases)
     record = _record(verdict, cases)
-    # All texts are read first: a name that one file tells to be a user's stands in others by itself.
+    # Read all texts first: one file shows that a name is a user's, and other files contain only the name.
     for text in (*found.values(), json.dumps(record)):
         hide.learn(text)
     found = {name: hide.text(text, name) for name, text in found.items()}
@@ -102,13 +102,13 @@ def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
 def _redacted(hide: Anonymous, left_out: Sequence[str]) -> str:
     lines = [f"{file}: {what}, {counted(count, 'time')}" for file, what, count in hide.taken_out()]
     return "\n".join(
-        ["Taken out; the same name stands for the same thing everywhere:", *(lines or ["nothing"]), "",
+        ["Redacted (equal replacements stand for equal originals):", *(lines or ["nothing"]), "",
          "Left out:", *(left_out or ["nothing"]), ""]
     )  # fmt: skip
 
 
 def _raw_files(cases: Iterable[CaseVerdict], run: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
-    """Files of each measurement that lie in the run's folder, also when links are followed: (name, path)."""
+    """Yield (name, path) of each measurement's files that lie in the run's folder after links are resolved."""
     places: dict[pathlib.Path, str] = {}
     for number, case in enumerate(cases, start=1):
         for measurement, attempt in enumerate(case.measurements, start=1):
@@ -133,7 +133,7 @@ def _site_files(verdict: Verdict) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _record(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, object]:
-    """The cases with all that ReFrame and the checks have written of them, and the sessions that they are of."""
+    """Return the full records of the cases by ReFrame and the checks, with their sessions."""
     attempts = [attempt.case for case in cases for attempt in case.measurements]
     told = {(case.name, case.system, case.partition, case.environ) for case in attempts}
     found: dict[str, object] = {}

@@ -1,1 +1,1 @@
-"""Runs beside each other: two that someone names, or one and the one before it."""
+"""Compare two runs, or a run with the one before it."""

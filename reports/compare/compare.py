@@ -1,4 +1,4 @@
-"""Two runs compared, metric by metric: of one site, of two, or of two environments; in words, for terminals, as CSV."""
+"""Compare two runs metric by metric, of one site, two sites or two environments: in words, as a table, as CSV."""
 
 import csv
 import io
@@ -28,16 +28,16 @@ from reports.verdict.state import State
 
 Word = Literal["worse", "unclear", "better", "changed", "", "not known"]
 
-# Keys of the same metric in two runs, the strictest first: later ones ignore the environment, the partition, or both.
+# Keys of a metric in two runs, the strictest first. Later keys ignore the environment, the partition, or both.
 _LOOSER: tuple[Callable[[MetricKey], Hashable], ...] = (
     lambda place: place,
     lambda place: (place.name, place.partition, place.metric, place.unit),
     lambda place: (place.name, place.environ, place.metric, place.unit),
     lambda place: (place.name, place.metric, place.unit),
 )
-# One value on each side does not tell a change from noise. One as large for the worse is not passed over either.
+# One value on each side cannot tell a change from noise, but Kappa reports a change for the worse of this share.
 LARGE = 0.1
-# Values that vary so much between runs say nothing of a change.
+# An interval that ends above this share is not printed: the values vary too much.
 MOST_SHOWN = 9.0
 HEADER = ("Case", "Where", "Metric", "Before", "After", "Unit", "Change (%)", "Interval (%)", "")
 WORDS: dict[Word, str] = {
@@ -60,8 +60,11 @@ _LINES = {"worse": "worse", "unclear": "worse, or noise", "changed": "changed"}
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A metric in both runs. ``word`` says what the change means; it is empty within what varies anyway, ``unclear``
-    where a large change for the worse is of one value on each side."""
+    """Compare one metric in two runs.
+
+    ``word`` judges the change. It is empty within the usual variation, and ``unclear`` for a large change for the worse
+    with one value on each side.
+    """
 
     before: MetricKey
     after: MetricKey
@@ -72,15 +75,18 @@ class ComparisonRow:
 
     @property
     def where(self) -> str:
-        """Partition and environment, or both of them where they differ."""
+        """Return partition and environment; if they differ between the runs, both values."""
         pairs = ((self.before.partition, self.after.partition), (self.before.environ, self.after.environ))
         return " + ".join(one if one == other else f"{one} → {other}" for one, other in pairs)
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """``rows`` in order: what became worse most first, then what may have, better, otherwise, the rest.
-    ``differing``: name -> what either run recorded of it. ``gone`` and ``added`` are in one run only."""
+    """Hold the comparison of two runs.
+
+    ``rows`` in this order: worse, unclear, better, changed, the rest; within each, the largest change first.
+    ``differing``: name -> the values that each run recorded. ``gone``, ``added``: metrics in one run only.
+    """
 
     before: RunFigures
     after: RunFigures
@@ -94,17 +100,20 @@ class RunComparison:
 
     @property
     def state(self) -> State:
-        """FAIL with a metric that is worse; INCOMPLETE with one that may be, or where nothing tells how any varies."""
+        """Return FAIL, INCOMPLETE or PASS.
+
+        FAIL: a metric is worse. INCOMPLETE: a metric is unclear, or no metric's variation is known.
+        """
         if self.count("worse"):
             return State.FAIL
         return State.INCOMPLETE if self.count("unclear") or self.count("not known") == len(self.rows) else State.PASS
 
 
 def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
-    """``after`` held against ``before``; ``past`` says how much figures vary between runs where nothing changed."""
+    """Compare ``after`` with ``before``; ``past`` gives the variation of each metric between earlier runs."""
     pairs = _paired(before.samples, after.samples)
     found = [(one, other, change(before.samples[one], after.samples[other], past.noise(one))) for one, other in pairs]
-    # So that among hundreds of metrics that did not change, one time in twenty a single one is said to have.
+    # Bonferroni: of hundreds of metrics without a change, Kappa calls one changed in 1 of 20 comparisons.
     level = (1 - CONFIDENCE) / max(sum(step is not None and step.low is not None for *_, step in found), 1)
     rows = [
         ComparisonRow(one, other, tuple(before.samples[one]), tuple(after.samples[other]), step,
@@ -123,7 +132,7 @@ def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
 
 
 def _paired(before: Iterable[MetricKey], after: Iterable[MetricKey]) -> list[tuple[MetricKey, MetricKey]]:
-    """Places of the same metric, the likest first; where several are as like, none is chosen."""
+    """Return pairs of keys of the same metric, the strictest match first; an ambiguous match is no pair."""
     left, right = list(before), list(after)
     pairs: list[tuple[MetricKey, MetricKey]] = []
     for key in _LOOSER:
@@ -158,9 +167,9 @@ def _order(row: ComparisonRow) -> tuple[int, float]:
 
 
 def since_last(run: pathlib.Path, past: Past) -> RunComparison | None:
-    """The report ``run`` held against the last of ``past``; ``None`` without one.
+    """Compare the report ``run`` with the last run of ``past``; return ``None`` without one.
 
-    :raises InputError: ``run`` has not the shape of a report.
+    :raises InputError: ``run`` is not a report.
     """
     if past.last is None:
         return None
@@ -168,7 +177,7 @@ def since_last(run: pathlib.Path, past: Past) -> RunComparison | None:
 
 
 def cells(row: ComparisonRow) -> tuple[str, ...]:
-    """The columns of ``HEADER``."""
+    """Return the cells of a row in the order of ``HEADER``."""
     return (
         row.after.name,
         row.where,
@@ -183,7 +192,7 @@ def cells(row: ComparisonRow) -> tuple[str, ...]:
 
 
 def interval(change: RelativeChange | None) -> str:
-    """In per cent; a dash where nothing says how much the figure varies."""
+    """Return the confidence interval in per cent; a dash if the variation is unknown."""
     if change is None or change.low is None or change.high is None:
         return NOTHING
     if change.high > MOST_SHOWN:
@@ -192,7 +201,7 @@ def interval(change: RelativeChange | None) -> str:
 
 
 def in_words(change: RelativeChange | None) -> str:
-    """For instance ``−2.1 % (−4 … +0.1)``."""
+    """Return the change in words, for instance ``−2.1 % (−4 … +0.1)``."""
     if change is None:
         return ""
     reach = f" ({interval(change)})" if change.low is not None and change.share else ""
@@ -200,22 +209,22 @@ def in_words(change: RelativeChange | None) -> str:
 
 
 def headline(found: RunComparison) -> str:
-    """The comparison in a sentence."""
+    """Return the comparison in one sentence."""
     told = ", ".join(f"{found.count(word)} {word}" for word in ("worse", "better", "changed") if found.count(word))
-    quiet = f"{found.count('')} within what varies anyway" if found.count("") else ""
+    quiet = f"{found.count('')} within the usual variation" if found.count("") else ""
     doubtful = [abs(row.change.share) for row in found.rows if row.word == "unclear" and row.change]
     unclear = ""
     if doubtful:
         by = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(doubtful), max(doubtful))))
-        unclear = f"{len(doubtful)} worse by {by} %, which one value on each side cannot tell from noise"
+        unclear = f"{len(doubtful)} worse by {by} % or noise (one value on each side cannot tell)"
     alone = found.count("not known")
-    unknown = f"{alone} of one value each, of which nothing says how much they vary" if alone else ""
+    unknown = f"{alone} with one value in each run and an unknown variation" if alone else ""
     parts = "; ".join(part for part in (told, unclear, quiet, unknown) if part)
     return f"{counted(len(found.rows), 'metric')} in both runs: {parts or 'none'}."
 
 
 def as_csv(found: RunComparison) -> str:
-    """A table for machines: plain numbers, changes as shares, empty where there is none."""
+    """Return the comparison as CSV: plain numbers, changes as shares, an empty cell for a missing value."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(
@@ -239,7 +248,7 @@ def as_csv(found: RunComparison) -> str:
 
 
 def show(found: RunComparison, every_row: bool = False) -> None:
-    """Print what changed, and the largest differences of one value each; ``every_row`` adds the rest."""
+    """Print the changed metrics and the largest differences between single values; ``every_row`` adds the rest."""
     console = open_console()
     console.print(Text(f"before: {found.before.title}  {found.before.source}"), soft_wrap=True)
     console.print(Text(f"after:  {found.after.title}  {found.after.source}"), soft_wrap=True)
@@ -254,10 +263,12 @@ def show(found: RunComparison, every_row: bool = False) -> None:
             *told, word = cells(row)
             rows.add_row(*map(Text, told), Text(word, STYLES[row.word]))
         console.print(rows)
-        console.print(Text("Interval: holds the change with 95 %. Words hold for all metrics together.", "dim"))
+        note = "Interval: 95 % confidence. The words allow for the number of metrics that are compared at once."
+        console.print(Text(note, "dim"))
     for word, places in (("before", found.gone), ("after", found.added)):
         if places:
-            console.print(Text(f"only {word}: {len(places)} metrics, of {_cases(places)}", "dim"), soft_wrap=True)
+            line = f"only {word}: {counted(len(places), 'metric')} of {_cases(places)}"
+            console.print(Text(line, "dim"), soft_wrap=True)
     console.print(Text(headline(found), "bold"))
 
 
@@ -267,7 +278,7 @@ def _cases(places: list[MetricKey]) -> str:
 
 
 def lines_of(found: RunComparison) -> list[str]:
-    """Metrics that are worse, may be, or changed where it is not known whether more is worse; the worst first."""
+    """Return a line for each metric that is worse, unclear, or changed in an unknown direction; the worst first."""
     rows = [row for row in found.rows if row.word in ("worse", "unclear", "changed")]
     lines = [
         f"{_LINES[row.word]}: {row.after.name} on {row.after.partition}, {row.after.metric}"

@@ -1,11 +1,12 @@
-"""The figures of a run and of the runs before it, and by how much a figure changed.
+"""Read the values of a run and of earlier runs, and estimate how much a value changed.
 
-Changes are logarithms, so that half and double are equally far.
+Changes are logarithms, so half and double are equally far from 1.
 """
 
 import datetime
 import math
 import pathlib
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,21 +20,21 @@ from kappa.core.record.model import CaseFacts
 from reports.history.reader import ReportFacts, bounded_figures, load_figures
 from reports.verdict.metric_verdict import worse_sign
 
-# Facts that may differ between runs, with their names for people.
+# Facts that may differ between runs, with their display names.
 _FACTS = {"mpi": "MPI", "kernel": "kernel", "driver": "driver", "suite_revision": "suite revision"}
 CONFIDENCE = 0.95
-# A few runs may be alike by chance, so that their deviation is at least this.
+# The least standard deviation: a few runs may be equal by chance.
 LEAST_DEVIATION = 0.005
-# Nodes that both runs measured, each against itself.
+# The least number of nodes that both runs measured, for a comparison node by node.
 LEAST_PAIRS = 3
-# A page shall not wait for a year of reports.
+# The most earlier runs and bytes to read, so that a page does not wait for a year of reports.
 RUNS, BYTES = 8, 64 << 20
 _FOLDERS = ("runs", "nights")
 
 
 @dataclass(frozen=True)
 class MetricKey:
-    """A metric of a case; ``name`` is the case's, with its parameters."""
+    """Identify a metric of a case; ``name`` is the case's name with its parameters."""
 
     name: str
     partition: str
@@ -44,14 +45,19 @@ class MetricKey:
 
 @dataclass(frozen=True)
 class NodesValue:
+    """Hold a value with the nodes that it was measured on."""
+
     nodes: tuple[str, ...]
     value: float
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """``samples``: every value of a place, in the report's order. ``worse``: +1 where higher is worse, -1 where lower
-    is, 0 where neither. ``facts``: name -> the values that the run's cases recorded."""
+    """Hold the values of one run.
+
+    ``samples``: metric -> its values, in the report's order. ``worse``: +1 if higher is worse, -1 if lower is worse, 0
+    if unknown. ``facts``: name -> the values that the run's cases recorded. ``started``: seconds since 1970.
+    """
 
     source: str
     site: str
@@ -69,9 +75,9 @@ class RunFigures:
 
 
 def figures_of(run: pathlib.Path) -> RunFigures:
-    """Read the figures of the report ``run``, or of the newest in that folder.
+    """Read the values of the report ``run``, or of the newest report in that folder.
 
-    :raises InputError: there is none, or it has not the shape of a report.
+    :raises InputError: there is no report, or the file is not a report.
     """
     path = find_report(run)
     report = load_figures(path, frozenset())
@@ -91,7 +97,7 @@ def figures_of(run: pathlib.Path) -> RunFigures:
 
 
 def started(report: ReportFacts) -> float:
-    """Seconds since 1970; 0 where the report does not say it."""
+    """Return the start in seconds since 1970; 0 if the report lacks it."""
     try:
         return datetime.datetime.strptime(report.session_info.time_start, "%Y%m%dT%H%M%S%z").timestamp()
     except ValueError:
@@ -123,7 +129,7 @@ def _facts(cases: Iterable[CaseFacts]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of a figure between earlier runs: standard deviation of its logarithm, and degrees of freedom."""
+    """Hold the noise of a metric between earlier runs: standard deviation of its logarithm, degrees of freedom."""
 
     deviation: float
     freedom: int
@@ -131,8 +137,11 @@ class Noise:
 
 @dataclass(frozen=True)
 class RelativeChange:
-    """Shares: 0.1 is ten per cent more than before. ``low`` and ``high`` hold the change with 95 %, ``None`` where one
-    value stands against one and nothing says how much it varies; ``p`` is how often a mere variation is as large."""
+    """Hold a change as a share: 0.1 is ten per cent more than before.
+
+    ``low``, ``high``: the 95 % confidence interval; ``None`` if the variation is unknown. ``p``: the probability that
+    noise alone gives a change as large.
+    """
 
     share: float
     low: float | None = None
@@ -150,10 +159,10 @@ def noise_of(values: Sequence[float]) -> Noise | None:
 def change(
     before: Sequence[NodesValue], after: Sequence[NodesValue], noise: Noise | None = None
 ) -> RelativeChange | None:
-    """From ``before`` to ``after``; ``None`` where a ratio says nothing, at values of 0 and below.
+    """Estimate the change from ``before`` to ``after``; return ``None`` if a value is 0 or negative.
 
-    The interval follows from the nodes that both measured, or else from the values of each side where both have
-    several, or else from the ``noise`` between earlier runs.
+    The interval comes from the nodes that both runs measured, or else from several values on each side, or else from
+    the ``noise`` between earlier runs.
     """
     if not before or not after or min(sample.value for sample in (*before, *after)) <= 0:
         return None
@@ -171,7 +180,7 @@ def change(
 
 
 def _pairs(before: Sequence[NodesValue], after: Sequence[NodesValue]) -> list[float]:
-    """The logarithm of each node's ratio, of nodes that each side measured once by themselves."""
+    """Return the logarithm of each node's ratio, for nodes that each side measured once and alone."""
     sides = [{sample.nodes: sample.value for sample in side if len(sample.nodes) == 1} for side in (before, after)]
     if any(len(values) < len(side) for values, side in zip(sides, (before, after), strict=True)):
         return []
@@ -179,13 +188,13 @@ def _pairs(before: Sequence[NodesValue], after: Sequence[NodesValue]) -> list[fl
 
 
 def _welch(parts: tuple[float, float], freedom: tuple[int, int]) -> float:
-    """Degrees of freedom by Welch and Satterthwaite."""
+    """Return the degrees of freedom by Welch and Satterthwaite."""
     whole = sum(parts)
     return whole**2 / sum(part**2 / free for part, free in zip(parts, freedom, strict=True)) if whole else sum(freedom)
 
 
 def _estimated(step: float, error: float, freedom: float) -> RelativeChange:
-    from scipy import special  # noqa: PLC0415 (what a page without an earlier run need not load)
+    from scipy import special  # noqa: PLC0415 (a page without an earlier run does not need it)
 
     reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
     p = 2 * float(special.stdtr(freedom, -abs(step) / error)) if error else float(step == 0)
@@ -194,7 +203,7 @@ def _estimated(step: float, error: float, freedom: float) -> RelativeChange:
 
 @dataclass(frozen=True)
 class Past:
-    """``runs`` of the same site and mode, the last first."""
+    """Hold earlier ``runs`` of the same site and mode, the newest first."""
 
     runs: tuple[RunFigures, ...]
 
@@ -203,23 +212,33 @@ class Past:
         return self.runs[0] if self.runs else None
 
     def noise(self, place: MetricKey) -> Noise | None:
-        """Between runs, from the first value of each."""
+        """Return the noise of a metric between runs, from the first value of each run."""
         return noise_of([run.samples[place][0].value for run in self.runs if place in run.samples])
 
     def before(self, place: MetricKey, now: list[NodesValue]) -> tuple[list[NodesValue], RelativeChange | None]:
-        """The last run's values, of the same nodes where it has them all, and the change from them."""
-        found = self.last.samples.get(place, []) if self.last else []
-        nodes = {sample.nodes for sample in now}
-        same = [sample for sample in found if sample.nodes in nodes]
-        found = same if len(same) >= len(now) else found
+        """Return the last run's values, of the same nodes if it has all of them, and the change since then."""
+        found = _alike_values(self.last, place, now) if self.last else []
         return found, change(found, now, self.noise(place))
+
+    def course(self, place: MetricKey, now: list[NodesValue]) -> list[float]:
+        """Return the median of each run that measured ``place``, oldest first, and last that of ``now``."""
+        runs = [*(_alike_values(run, place, now) for run in reversed(self.runs)), now]
+        return [statistics.median(sample.value for sample in samples) for samples in runs if samples]
+
+
+def _alike_values(run: RunFigures, place: MetricKey, now: list[NodesValue]) -> list[NodesValue]:
+    """The values of ``run``, those of the same nodes where it has them all."""
+    found = run.samples.get(place, [])
+    nodes = {sample.nodes for sample in now}
+    same = [sample for sample in found if sample.nodes in nodes]
+    return same if len(same) >= len(now) else found
 
 
 NO_PAST = Past(())
 
 
 def past_of(run: pathlib.Path) -> Past:
-    """Read the runs before ``run``; pass over one that cannot be read, since it judges nothing."""
+    """Read the runs before ``run``; skip an unreadable one, because it does not affect the verdict."""
     path = find_report(run).absolute()
     if path.parent.parent.name not in _FOLDERS:
         return NO_PAST
@@ -228,7 +247,7 @@ def past_of(run: pathlib.Path) -> Past:
 
 
 def _before(path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Reports of the folders beside that of ``path``, which are named by their time."""
+    """Yield the reports of earlier folders beside the folder of ``path``; the folders are named by their time."""
     read = 0
     for folder in sorted(path.parent.parent.iterdir(), reverse=True):
         other = folder / path.name
@@ -254,6 +273,6 @@ def _alike(now: RunFigures, paths: Iterator[pathlib.Path]) -> Iterator[RunFigure
 
 
 def value_of(samples: tuple[NodesValue, ...] | list[NodesValue]) -> str:
-    """The value, or the range of several."""
+    """Return the value, or the range of several values."""
     values = [sample.value for sample in samples]
     return " … ".join(dict.fromkeys((figure(min(values)), figure(max(values))))) if values else NOTHING

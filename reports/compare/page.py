@@ -1,4 +1,4 @@
-"""A comparison as one self-contained page."""
+"""Render a comparison as one self-contained HTML page."""
 
 import math
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from reports.compare.compare import ComparisonRow, RunComparison, cells, headlin
 from reports.compare.figures import RelativeChange
 from reports.show.html_page import render_page
 
-# The end of the bar: half, or twice, as much.
+# The ends of the line are half and twice the value.
 _REACH = math.log(2)
 
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """A change and its interval on a line from half to twice as much, in per cent of the line."""
+    """Place a change and its interval on a line from half to twice the value, in per cent of the line."""
 
     at: float
     start: float
@@ -23,7 +23,7 @@ class IntervalBar:
 
 
 def render(found: RunComparison) -> str:
-    """The page. Everything from reports is escaped; only this package's own script may run."""
+    """Return the page. Every value from the reports is escaped; only this package's script may run."""
     return render_page(
         "compare.html.j2",
         [],
@@ -35,7 +35,7 @@ def render(found: RunComparison) -> str:
 
 
 def reach(change: RelativeChange | None) -> IntervalBar | None:
-    """``None`` without a change; without an interval only the change itself."""
+    """Return the bar of a change; ``None`` without a change, width 0 without an interval."""
     if change is None:
         return None
     at = _place(change.share)

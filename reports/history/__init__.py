@@ -1,1 +1,1 @@
-"""Results over time: ingest into Parquet, query with DuckDB, judge changes."""
+"""Keep results over time: ingest them into Parquet, query them with DuckDB, judge changes."""

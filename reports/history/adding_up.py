@@ -1,6 +1,6 @@
-"""Evidence that adds up: values that are each within the noise, and together are not.
+"""Find evidence that adds up: each value is within the noise, but together they are not.
 
-Three ways: the newest nights of one series, a node against its equals, and all checks of one node together.
+Three ways: the newest nights of one series, a node compared with its equals, and all checks of one node together.
 """
 
 import functools
@@ -17,26 +17,26 @@ from reports.history.dataset import MetricSeries
 from reports.history.findings import MIN_CHANGE, FindingKind, SeriesFinding
 from reports.history.robust_statistics import Array, centre_and_scale, robust_z
 
-#: Nights whose values are held against those of before.
+#: The number of newest nights that are compared with the earlier ones.
 NIGHTS = 7
-#: Seconds after its first value in which what is measured is of the same night.
+#: Values within so many seconds after the first value of a night belong to the same night.
 NIGHT_S = 12 * 3600.0
-#: Fewer earlier values know no level.
+#: The least number of earlier values for a level.
 LEAST_EARLIER = 20
-#: What a value has to exceed to count, in standard deviations: half of the shift that is found soonest.
+#: A value counts above this, in standard deviations: half of the shift that is found soonest.
 ALLOWANCE = 0.75
-#: Of the false alarms that a judgement is allowed, as it stays a while.
+#: Share of the allowed false positives for this judgement, whose findings stay a while.
 SHARE = 1 / 3
-# Siegmund (1985): a sum that is looked at once per value overshoots its limit by this.
+# Siegmund (1985): a sum that is checked once per value exceeds its limit by this on average.
 _OVERSHOOT = 1.166
-# Values of one night that are more alike than chance makes them with this probability are not independent.
+# If the values of a night are so alike that chance makes them so with this probability, they are not independent.
 _ALIKE = 0.05
 _LEAST_NIGHTS = 8
 LEAST_EQUALS = 3
-# More of them tell nothing new.
+# More equals add nothing.
 _MOST_EQUALS = 20
-# Of so many nodes the differences tell how equal equals are; of fewer it is taken that sound nodes differ by half of
-# what is of consequence.
+# From so many nodes on, their differences show how equal sound nodes are. For fewer nodes, half of the least change
+# that matters is assumed.
 _ENOUGH_EQUALS = 8
 _TAKEN_TO_DIFFER = MIN_CHANGE / 2
 _LEAST_VALUES = 4
@@ -44,7 +44,10 @@ LEAST_CHECKS = 2
 
 
 def nights_of(times: Array) -> NDArray[np.int_]:
-    """The number of the night of each value; a night ends half a day after its first value."""
+    """Return the number of the night of each value (shape as ``times``); a night ends half a day after its first value.
+
+    :param times: ascending, in seconds since 1970.
+    """
     numbers = np.zeros(len(times), int)
     first = times[0] if len(times) else 0.0
     for index in range(1, len(times)):
@@ -56,12 +59,14 @@ def nights_of(times: Array) -> NDArray[np.int_]:
 
 
 def find_adding_up(values: Array, nights: NDArray[np.int_], sign: int, false_alarms: float) -> list[SeriesFinding]:
-    """A finding when the values of the newest nights are worse than those of before, by two of them at least.
+    """Return a finding if at least two values of the newest nights together are worse than the earlier values.
 
-    A CUSUM (Page 1954) over the newest nights. A value counts by the normal score of its rank among earlier values (van
-    der Waerden 1952), so that the rate of false positives does not depend on their distribution.
+    The method is a CUSUM (Page 1954) over the newest nights. A value counts by the normal score of its rank among
+    earlier values (van der Waerden 1952), so the rate of false positives does not depend on their distribution.
 
-    ``sign`` as ``worse_sign`` gives it; ``false_alarms`` is the probability of a new alarm in a night.
+    :param nights: the number of the night of each value.
+    :param sign: see ``worse_sign``.
+    :param false_alarms: the probability of a new false positive in a night.
     """
     newest = int(np.searchsorted(nights, nights[-1] - NIGHTS + 1)) if len(values) else 0
     earlier = values[:newest]
@@ -80,7 +85,7 @@ def find_adding_up(values: Array, nights: NDArray[np.int_], sign: int, false_ala
 
 
 def _start(worse: Array, limit: float) -> int | None:
-    """From which value on they add up to more than ``limit``."""
+    """Return the index from which on the scores add up to more than ``limit``, or ``None``."""
     total, start = 0.0, 0
     for index, score in enumerate(worse):
         if total <= 0:
@@ -90,7 +95,7 @@ def _start(worse: Array, limit: float) -> int | None:
 
 
 def scores(values: Array, earlier: Array) -> Array:
-    """The normal score of each value's rank among ``earlier``."""
+    """Return the normal score of each value's rank among ``earlier``."""
     ordered = np.sort(earlier)
     rank = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
     found: Array = special.ndtri((rank + 0.5) / (len(earlier) + 1))
@@ -98,7 +103,7 @@ def scores(values: Array, earlier: Array) -> Array:
 
 
 def likeness(earlier: Array, nights: NDArray[np.int_]) -> float:
-    """By how much the mean of a night wanders more than that of as many independent values; 1 when no more."""
+    """Return how much more the mean of a night varies than the mean of as many independent values; at least 1."""
     own = scores(earlier, earlier)
     _, night, count = np.unique(nights, return_inverse=True, return_counts=True)
     several = count > 1
@@ -112,9 +117,9 @@ def likeness(earlier: Array, nights: NDArray[np.int_]) -> float:
 
 @functools.lru_cache(4096)
 def sum_limit(earlier: int, false_alarms: float) -> float:
-    """The sum that is exceeded anew with probability ``false_alarms`` at a value.
+    """Return the sum that a value newly exceeds with probability ``false_alarms``.
 
-    Siegmund's approximation, averaged over the errors of the level that so many ``earlier`` values know.
+    This is Siegmund's approximation, averaged over the error of a level known from ``earlier`` values.
     """
     errors = np.linspace(-6, 6, 241)
     weights = stats.norm.pdf(errors)
@@ -128,7 +133,7 @@ def sum_limit(earlier: int, false_alarms: float) -> float:
 
 
 def _rate(allowance: Array, limit: float) -> Array:
-    """How often a sum of values of mean 0 exceeds ``limit``: one over the average run length."""
+    """Return how often a sum of values with mean 0 exceeds ``limit``: 1 / average run length."""
     twice = 2 * np.where(np.abs(allowance) < 1e-4, 1e-4, allowance)
     reach = np.clip(twice * (limit + _OVERSHOOT), -500, 500)
     rate: Array = np.minimum(twice**2 / 2 / (np.expm1(reach) - reach), 1.0)
@@ -136,22 +141,22 @@ def _rate(allowance: Array, limit: float) -> Array:
 
 
 def with_equals(series: Sequence[MetricSeries]) -> Iterator[tuple[MetricSeries, list[MetricSeries]]]:
-    """Each of ``series`` with those of the same case and metric on other nodes; without any if it is of several."""
+    """Yield each series with the series of the same case and metric on other nodes; none for one of several nodes."""
     same: dict[tuple[str, ...], list[MetricSeries]] = defaultdict(list)
     for one in series:
         same[one.key if one.of_one_node else ()].append(one)
     for key, members in same.items():
-        # The series after this one, then from the first on.
+        # Take the series after this one, then continue with the first.
         around, most = [*members, *members[:_MOST_EQUALS]], min(_MOST_EQUALS, len(members) - 1)
         for at, one in enumerate(members):
             yield one, around[at + 1 : at + 1 + most] if key else []
 
 
 def find_odd(series: MetricSeries, equals: Sequence[MetricSeries], false_alarms: float) -> SeriesFinding | None:
-    """A finding when the values of a node's newest nights are worse than those of its equals since then.
+    """Return a finding if the values of a node's newest nights are worse than the values of its equals since then.
 
-    What came over all of them is no difference. By the mean of their normal scores, whose variance is that of the
-    values, of the level of the equals, and of sound nodes, which are never quite equal.
+    A change on all nodes is no difference. The test uses the mean of the normal scores. Its variance is the sum of the
+    variances of the values, of the level of the equals, and of the differences between sound nodes.
     """
     nights = nights_of(series.times)
     start = int(np.searchsorted(nights, nights[-1] - NIGHTS + 1))
@@ -176,7 +181,7 @@ def find_odd(series: MetricSeries, equals: Sequence[MetricSeries], false_alarms:
 
 
 def _differences(others: Sequence[Array], pool: Array) -> float:
-    """The variance of the levels of sound nodes, in variances of the values."""
+    """Return the variance of the levels of sound nodes, in units of the values' variance."""
     centre, scale = centre_and_scale(pool)
     if len(others) < _ENOUGH_EQUALS:
         return (_TAKEN_TO_DIFFER * centre / scale) ** 2 if scale else 0.0
@@ -186,10 +191,10 @@ def _differences(others: Sequence[Array], pool: Array) -> float:
 
 
 def together(series: Sequence[MetricSeries]) -> Iterator[MetricSeries]:
-    """For each node that several checks have measured, a series of its speed in each night, a share of the usual one.
+    """Yield for each node that several checks measured a series of its speed per night, as a share of the usual speed.
 
-    The mean over the checks, each weighted by its precision; metrics of one check are averaged first, since they are
-    not independent. Nights with one check only are left out.
+    A value is the mean over the checks, each weighted by its precision. Metrics of one check are averaged first,
+    because they are not independent. Nights with only one check are left out.
     """
     of_node: dict[tuple[str, str], list[MetricSeries]] = defaultdict(list)
     for one in series:
@@ -205,7 +210,7 @@ def together(series: Sequence[MetricSeries]) -> Iterator[MetricSeries]:
 def _together(members: Sequence[MetricSeries], checks: Sequence[str]) -> Iterator[MetricSeries]:
     times = np.unique(np.concatenate([one.times for one in members]))
     nights = nights_of(times)
-    # The mean speed in each check and night; none where it was not measured.
+    # The mean speed in each check and night, where it was measured.
     sums, counts = np.zeros((2, len(checks), nights[-1] + 1))
     rows = [""] * (nights[-1] + 1)
     for one in members:
@@ -231,6 +236,6 @@ def _together(members: Sequence[MetricSeries], checks: Sequence[str]) -> Iterato
 
 
 def _relative(series: MetricSeries) -> Array:
-    """1 is what is usual, less is worse."""
+    """Return the values relative to their median: 1 is usual, less is worse."""
     usual = float(np.median(series.values))
     return series.values / usual if series.sign < 0 else usual / series.values

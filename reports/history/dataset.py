@@ -1,7 +1,7 @@
-"""The history of a site: ``results/<site>/history/month=YYYY-MM/values.parquet``, and what DuckDB reads from it.
+"""Read and write the history of a site: ``results/<site>/history/month=YYYY-MM/values.parquet``, read by DuckDB.
 
-There is one file for each month, which is replaced as a whole. So a reader sees a month before an ingest or after it,
-never a session in part. A month of 10^6 values is rewritten in about a second.
+There is one file for each month, and an ingest replaces it as a whole. So a reader sees a month before or after an
+ingest, never a part of a session. A rewrite of a month with 10^6 values takes about a second.
 """
 
 import contextlib
@@ -30,13 +30,13 @@ from reports.verdict.metric_verdict import worse_sign
 
 FILE = "values.parquet"
 KEY = ("check_class", '"case"', "metric", "partition", "environ")
-# The months with every column, null where a month was written before the column came.
+# The months with every column. A column is null in a month that was written before the column was added.
 _VALUES = (
     "(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) "
     "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms, NULL::BOOLEAN AS of_node "
     "WHERE false)"
 )
-# Out of bounds, and not so when it was measured again in the same allocation or on the same nodes.
+# Out of bounds first, and within bounds when re-measured in the same allocation or on the same nodes.
 _TRANSIENT = f"""
     verdict <> 'pass' AND EXISTS (
         SELECT 1 FROM {_VALUES} AS again
@@ -44,16 +44,17 @@ _TRANSIENT = f"""
             AND again.confirms = one.session AND again.nodes = one.nodes AND again.metric = one.metric
             AND {" AND ".join(f"again.{column} = one.{column}" for column in KEY)})
 """
-# More changes than these of one fact are not told one by one.
+# More changes of one fact than this are only counted.
 _TOLD = 3
 
 
 def files(history: pathlib.Path) -> list[pathlib.Path]:
+    """Return the files of the dataset, oldest month first."""
     return sorted(history.glob(f"month=*/{FILE}"))
 
 
 def sessions(history: pathlib.Path) -> set[str]:
-    """Identifiers of the sessions that are in the dataset.
+    """Return the identifiers of the sessions in the dataset.
 
     :raises InputError: a file of the dataset cannot be read.
     """
@@ -66,20 +67,23 @@ def sessions(history: pathlib.Path) -> set[str]:
 def append(history: pathlib.Path, values: Any) -> None:
     """Add a table of values of new sessions.
 
-    :raises InputError: the dataset cannot be read or written; the months written until then are whole.
+    :raises InputError: the dataset cannot be read or written; the months written until then are complete.
     """
     month_of = pc.strftime(values["time"], "%Y-%m")
     for month in pc.unique(month_of).to_pylist():
         path = history / f"month={month}" / FILE
         tables = [_read(path)] if path.exists() else []
-        # A column that is newer than the file is null in its rows.
+        # A column that the file does not have yet is null in its rows.
         tables.append(values.filter(pc.equal(month_of, month)))
         _write(path, pa.concat_tables(tables, promote_options="default").unify_dictionaries())
 
 
 @contextlib.contextmanager
 def locked(history: pathlib.Path) -> Iterator[None]:
-    """One writer at a time; the lock goes with the process."""
+    """Lock the dataset, one writer at a time; the lock ends with the process.
+
+    :raises InputError: the lock cannot be written.
+    """
     try:
         with locks.locked(history / ".lock", waiting=lambda: None):
             yield
@@ -102,10 +106,11 @@ def _write(path: pathlib.Path, table: Any) -> None:
 
 @dataclass(frozen=True)
 class MetricSeries:
-    """``values`` finite and oldest first, with their ``times`` (seconds since 1970, UTC) and positions in the dataset.
+    """Hold one metric of a case over time.
 
-    ``lower`` and ``upper`` are the newest bounds, infinite where unbounded; ``nodes`` is empty across nodes.
-    ``informational``: the check needs no reference for it.
+    ``values``: finite, oldest first, with their ``times`` (seconds since 1970, UTC) and ``rows`` in the dataset.
+    ``lower``, ``upper``: the newest bounds, infinite where unbounded. ``nodes``: separated by commas; empty for a
+    series across all nodes. ``informational``: the check needs no reference for this metric.
     """
 
     check_class: str
@@ -123,11 +128,11 @@ class MetricSeries:
     times: NDArray[np.float64]
     rows: tuple[str, ...]
     of_node: bool = False
-    """A figure of one node in a check that compares nodes; it has no reference."""
+    """A value of one node in a check that compares nodes; it has no reference."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns that it shares with the same metric on other nodes."""
+        """Return the columns that this series shares with the same metric on other nodes."""
         return tuple(getattr(self, column.strip('"')) for column in KEY)
 
     @property
@@ -136,7 +141,7 @@ class MetricSeries:
 
     @property
     def folded_nodes(self) -> str:
-        """As Slurm writes a list of nodes; empty across nodes."""
+        """Return the nodes in Slurm's folded form; empty across nodes."""
         return folded(self.nodes.split(",")) if self.nodes else ""
 
     @property
@@ -149,35 +154,36 @@ class MetricSeries:
 
     @property
     def sign(self) -> int:
-        """Which way is worse, as ``worse_sign`` gives it."""
+        """Return the worse direction (see ``worse_sign``)."""
         return worse_sign(self.lower, self.upper, self.unit)
 
     @property
     def gates(self) -> bool:
-        """Whether a change can be an alarm: the site has given a bound, or else something says which way is worse."""
+        """Return whether a change can be an alarm: the site has a bound, or else the worse direction is known."""
         return self.bounded or ((self.of_node or not self.informational) and self.sign != 0)
 
 
 class History:
-    """A dataset opened for reading.
+    """Open a dataset for reading.
 
-    :raises InputError: there is none, or it cannot be read.
+    :raises InputError: there is no dataset, or it is unreadable.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.files = [str(path) for path in files(folder)]
         if not self.files:
-            raise InputError(f"{folder}: no results in there; fill it with: kappa ingest SITE")
+            raise InputError(f"{folder}: no results in this folder; fill it with: kappa ingest SITE")
         self._database = duckdb.connect()
-        # Half of what a query may take in all; the rest is for the results.
+        # Half of the memory for a query; the rest is for its results.
         self._database.execute("SET memory_limit = '500MB'")
         self._database.execute("SET VARIABLE files = ?", [self.files])
 
     def series(self, newest: int, across_nodes: bool = False, healthy: bool = False) -> list[MetricSeries]:
-        """Every series with at most ``newest`` values each, without what was only measured again for confirmation.
+        """Return every series with at most ``newest`` values each, without re-measurements.
 
-        ``healthy`` leaves out what ran on nodes that a node check of the same session failed for, and transients: what
-        was out of bounds and, measured again on the same nodes, was not.
+        :param healthy: leave out values on nodes for which a node check of the same session failed, and transients:
+            values out of bounds that were within bounds when re-measured on the same nodes.
+        :raises InputError: the dataset is unreadable.
         """
         nodes = "''" if across_nodes else "nodes"
         key = ", ".join((*KEY, nodes))
@@ -201,7 +207,7 @@ class History:
         ]
 
     def changes(self, series: MetricSeries, first: int, last: int) -> list[str]:
-        """Every change of a fact between the values ``first`` and ``last`` of ``series``, and when it came."""
+        """Return every change of a fact between the values ``first`` and ``last`` of ``series``, with its time."""
         where = " AND ".join(f"{column} = ?" for column in KEY)
         span = series.rows[first : last + 1]
         found = {
@@ -215,7 +221,7 @@ class History:
         }  # fmt: skip
         times = series.times[first : last + 1].tolist()
         if not found:
-            return []  # what several checks say together has no facts of its own
+            return []  # a series of several checks together has no facts
         facts = zip(*(found[row] for row in span), strict=True)
         return [text for name, values in zip(FACTS.values(), facts, strict=True) for text in _told(name, values, times)]
 
@@ -223,22 +229,23 @@ class History:
         try:
             return self._database.execute(sql, parameters).fetchall()
         except duckdb.Error as err:
-            raise InputError(f"the history cannot be read: {clean(str(err))}") from err
+            raise InputError(f"cannot read the history: {clean(str(err))}") from err
 
 
 def _told(name: str, values: Sequence[str], times: Sequence[float]) -> list[str]:
-    """Tell each change of a fact, from what to what; count more than a few changes, which explain nothing."""
+    """Return each change of a fact with both values; more than a few changes are only counted: they explain nothing."""
     at = [index for index in range(1, len(values)) if values[index] != values[index - 1]]
     if len(at) > _TOLD:
-        return [f"{name}: {len(at)} times, {_short(values[0])} at first, {_short(values[-1])} at last"]
+        return [f"{name}: {len(at)} times, first {_short(values[0])}, last {_short(values[-1])}"]
     return [f"{name}: {_short(values[index - 1])} → {_short(values[index])} ({day(times[index])})" for index in at]
 
 
 def _short(fact: str) -> str:
-    """A hash by its first digits, as Git shows it."""
+    """Return the fact; of a hash only its first digits, as Git shows it."""
     is_hash = len(fact) >= 40 and all(digit in "0123456789abcdef" for digit in fact)
     return fact[:12] if is_hash else fact or "not recorded"
 
 
 def day(seconds: float) -> str:
+    """Return the date and time of ``seconds`` since 1970, in UTC."""
     return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""Findings in one series: a step or a drift that lasts, or newest values that stand out."""
+"""Find changes in one series: a lasting step or drift, or newest values that stand out."""
 
 import itertools
 import math
@@ -22,20 +22,22 @@ from reports.history.robust_statistics import (
     two_sample_p,
 )
 
-# Smaller changes than this share of the level are of no consequence, however sure.
+# Smaller changes than this share of the level do not matter, however certain.
 MIN_CHANGE = 0.02
-# Values by which PELT's points may be off.
+# The change points of PELT may be off by so many values.
 _MISPLACED = 5
-# After an earlier change the scan over the whole series is blind for this many values more: their ranks differ too
-# little from what the series has seen.
+# After an earlier change, the scan over the whole series misses a change for so many more values, because their ranks
+# differ too little from earlier values.
 _AFTER_A_CHANGE = 7
-# Where more than one value in this many is the same (0, mostly), median and MAD are no scale of the others.
+# If more than one value in so many is the same (mostly 0), median and MAD give no scale for the others.
 _TIED = 3
 _TAIL = 5
 _OF_A_TAIL = 60
 
 
 class FindingKind(Enum):
+    """Name the kind of a finding."""
+
     QUIET = "quiet"
     THIN = "too few values"
     BIMODAL = "noise with two levels"
@@ -47,10 +49,11 @@ class FindingKind(Enum):
 
 @dataclass(frozen=True)
 class SeriesFinding:
-    """``at`` is the index of the first value after the change (of a drift: where it begins).
+    """Describe the finding in a series.
 
-    ``z`` is the newest value's robust z-score against the earlier ones of the same level as the judgement used;
-    ``points`` are all indices at which the level changed.
+    ``before``, ``after``: the levels. ``at``: the index of the first value after the change, or the start of a drift.
+    ``z``: the robust z-score of the newest value against the earlier values of the level that the judgement used.
+    ``points``: all indices at which the level changed.
     """
 
     kind: FindingKind
@@ -61,12 +64,12 @@ class SeriesFinding:
     points: tuple[int, ...] = ()
 
     def later(self, values: int) -> "SeriesFinding":
-        """The same of a series that has so many values before."""
+        """Return the finding for the same series with so many more values at its start."""
         return replace(self, at=self.at + values)
 
     @property
     def change(self) -> float:
-        """Relative change; absolute when the level was 0."""
+        """Return the relative change; the absolute change if the level was 0."""
         return (self.after - self.before) / (abs(self.before) or 1.0)
 
     @property
@@ -83,7 +86,7 @@ class SeriesFinding:
 
 @dataclass(frozen=True)
 class TrendLine:
-    """A straight line from the value ``start`` to the newest one, and its heights there."""
+    """Describe a straight line from the value ``start`` to the newest one: its heights at both ends and its slope."""
 
     start: int
     first: float
@@ -91,19 +94,20 @@ class TrendLine:
     slope: float
 
     def levelled(self, values: Array) -> Array:
-        """The values from ``start`` on as they would be without the slope, at the height of the newest."""
+        """Return the values from ``start`` on without the slope, at the height of the newest value."""
         return values[self.start :] + self.slope * np.arange(len(values) - self.start)[::-1]
 
     def onset(self, level: float, earliest: int) -> int:
-        """Where the line leaves ``level``: the first change point comes when a drift is well under way."""
+        """Return the index where the line leaves ``level``; the first change point is well after the drift's start."""
         return max(self.start + round((level - self.first) / self.slope), earliest)
 
 
 def find_line(values: Array, points: list[int]) -> TrendLine | None:
-    """The line (Theil-Sen) after levels that explains the series better than levels alone.
+    """Return the line (Theil-Sen) after levels that explains the series better than levels alone, or ``None``.
 
-    By BIC on absolute residuals.
-    ``points`` are the change points; the line begins at the first value or at one of them.
+    The criterion is BIC on absolute residuals.
+
+    :param points: the change points; the line begins at the first value or at one of them.
     """
     n = len(values)
     edges = [0, *points, n]
@@ -123,7 +127,7 @@ def find_line(values: Array, points: list[int]) -> TrendLine | None:
 
 
 def _starts(medians: list[float]) -> list[int]:
-    """The first level, and those from which on all steps go the same way: as such a staircase levels see a drift."""
+    """Return the first level, and the levels after which all steps go the same way: a drift looks like a staircase."""
     ups = [after > before for before, after in itertools.pairwise(medians)]
     number = len(medians) - 1
     starts = [number]
@@ -140,12 +144,12 @@ def _cost(residuals: Array, changes: int) -> float:
 
 
 def find_lasting(values: Array, false_alarms: float) -> tuple[list[SeriesFinding], Array]:
-    """The steps and drifts that still stand, newest first, and the values since the last of them, at today's level.
+    """Return the steps and drifts that still hold, newest first, and the values since the last one, at today's level.
 
-    A step stands while the newest level differs from that before the step: what came in between does not undo it.
+    A step holds while the newest level differs from the level before the step, whatever happened in between.
     """
     p, likeliest = rank_scan_p(values)
-    # A level that comes and goes is no step of the whole and no trend, but two modes that are not in random order.
+    # A level that comes and goes is no step and no trend, but two modes that are not in random order.
     if min(p, trend_p(values), alternation_p(values)) >= false_alarms:
         return [], values
     points = _merged(values, _placed(values, change_points(values) or [likeliest]), false_alarms)
@@ -165,10 +169,10 @@ def find_lasting(values: Array, false_alarms: float) -> tuple[list[SeriesFinding
 def _standing(
     values: Array, points: list[int], stretch: Array, level: float, z: float, false_alarms: float
 ) -> list[SeriesFinding]:
-    """The steps whose level before differs from today's ``level``, newest first."""
+    """Return the steps whose level before differs from today's ``level``, newest first."""
     found = []
     for start, at in reversed(list(zip([0, *points], points, strict=False))):
-        # Today's level is known from few values; what they do not show to be left is undone.
+        # Few values give today's level. A step that they do not show any more is undone.
         if at == points[-1] or two_sample_p(values[start:at], stretch) < false_alarms:
             before = float(np.median(values[start:at]))
             found.append(SeriesFinding(FindingKind.STEP, before, level, z, at, tuple(points)))
@@ -178,7 +182,7 @@ def _standing(
 def _with_drift(
     values: Array, points: list[int], line: TrendLine, steps: list[SeriesFinding], z: float
 ) -> list[SeriesFinding]:
-    """``steps`` and the drift; where it grew out of the level before, that was no step but its beginning."""
+    """Return ``steps`` and the drift; if the drift grew out of the level before, that step is the drift's start."""
     first, last = _ends(values[line.start :])
     drift = SeriesFinding(FindingKind.DRIFT, first, last, z, line.start, tuple(points))
     if not line.start:
@@ -192,13 +196,13 @@ def _with_drift(
 
 
 def _ends(values: Array) -> tuple[float, float]:
-    """The levels at the beginning and at the end: of a tenth of the values, as no drift is quite straight."""
+    """Return the levels at both ends, each from a tenth of the values, because no drift is quite straight."""
     tenth = max(MIN_SEGMENT, len(values) // 10)
     return float(np.median(values[:tenth])), float(np.median(values[-tenth:]))
 
 
 def _placed(values: Array, points: list[int]) -> list[int]:
-    """Each point where the values say: ranks of a level's noise misplace it by a few, which would widen the level."""
+    """Return the points moved to where the values change; ranks misplace a point by a few values."""
     placed = [0, *points, len(values)]
     for number, point in enumerate(points, start=1):
         start, end = placed[number - 1], placed[number + 1]
@@ -215,10 +219,10 @@ def _spread(values: Array) -> float:
 
 
 def _merged(values: Array, points: list[int], false_alarms: float) -> list[int]:
-    """The change points at which the ranks on both sides differ; two modes in random order have others.
+    """Return the change points at which the ranks on both sides differ; two modes in random order cause other points.
 
-    At least one: the scan has shown that there is a change, though with few values on a side even full separation is no
-    small p.
+    Keep at least one point: the scan has shown a change, although with few values on a side the p-value cannot be
+    small.
     """
     kept = list(points)
     while len(kept) > 1:
@@ -235,17 +239,17 @@ def _merged(values: Array, points: list[int], false_alarms: float) -> list[int]:
 
 
 def find_newest(values: Array, stretch: Array, repeats: int, false_alarms: float) -> list[SeriesFinding]:
-    """A finding when the newest values stand out from the others of ``stretch``, or else from all ``values``.
+    """Return a finding if the newest values stand out from the others of ``stretch``, or else from all ``values``.
 
-    ``stretch`` are the newest values since the level last changed: all of them, when it never did. All ``repeats`` of
-    the newest night have to stand out: one of them that does was not measured so again.
+    ``stretch`` are the values since the last change of level; all values if it never changed. All ``repeats`` of the
+    newest night have to stand out, because a single one was not confirmed by the others.
     """
     whole = len(stretch) == len(values)
-    # A step is too young for the ranks while it has fewer values than these.
+    # A step with at most so many values is too young for the ranks.
     longest = MIN_SEGMENT if whole else _AFTER_A_CHANGE
     if found := _young(stretch, repeats, longest, false_alarms):
         return [found.later(len(values) - len(stretch))]
-    # Too short a stretch has no noise to hold a value against; what the series has never seen is news all the same.
+    # A short stretch has no noise to compare with, but a value that the series has never had is news anyway.
     found = None if whole else _young(values, repeats, MIN_SEGMENT, false_alarms)
     return [found] if found else []
 
@@ -258,10 +262,10 @@ def _young(values: Array, repeats: int, longest: int, false_alarms: float) -> Se
 
 
 def _apart(earlier: Array, newest: Array, false_alarms: float) -> SeriesFinding | None:
-    """A finding when each of the ``newest`` stands out from the ``earlier``, all to the same side."""
+    """Return a finding if each of the ``newest`` values stands out from the ``earlier`` ones on the same side."""
     median = float(np.median(earlier))
     far = float(((newest - median) * np.sign(newest[-1] - median)).min())
-    # Once is noise of this series, if it was so far out before.
+    # If the series was so far out before, the value is noise.
     furthest = float(np.abs(earlier - median).max())
     if far <= 1.2 * furthest:
         return None
@@ -276,9 +280,9 @@ def _apart(earlier: Array, newest: Array, false_alarms: float) -> SeriesFinding 
 
 
 def _tail_p(earlier: Array, median: float, far: float) -> float:
-    """How likely a value as the ``earlier`` ones is further out than ``far``, on either side, by tails as they have.
+    """Return the probability that a value like the ``earlier`` ones is further out than ``far`` on either side.
 
-    The newest of them tell it: what was slow once and is repaired is no tail.
+    The tail comes from the newest of them: a slow value before a repair is no tail.
     """
     earlier = earlier[-_OF_A_TAIL:]
     scale = centre_and_scale(earlier)[1]
@@ -287,11 +291,11 @@ def _tail_p(earlier: Array, median: float, far: float) -> float:
 
 
 def _record_p(earlier: Array, ratio: float, count: int) -> float:
-    """How likely the newest ``count`` values are ``ratio`` times further out than all ``earlier`` ones by chance.
+    """Return the chance that the newest ``count`` values are ``ratio`` times further out than all others.
 
-    They are the furthest of all with a probability that does not depend on the distribution (Wilks 1941); by ``ratio``,
-    in no heavier tail than one that falls with its square.
+    The probability to be the furthest does not depend on the distribution (Wilks 1941). For ``ratio``, the assumed tail
+    falls with the square of the distance.
     """
     p = 1 / math.comb(len(earlier) + count, count)
-    # A tail that a few values show is not known.
+    # A few values do not show a tail.
     return p / ratio ** (2 * count) if len(earlier) - commonest(earlier) >= _TAIL else p

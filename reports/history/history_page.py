@@ -1,4 +1,4 @@
-"""The history as one self-contained HTML page: what changed, drawn, and a table of it."""
+"""Render the history as one self-contained HTML page: plots and a table of the changes."""
 
 import math
 from collections import Counter
@@ -21,26 +21,26 @@ from reports.show.html_page import render_page
 from reports.show.plot import ALARM, PALETTE, SOFT, Look, Plot, new_time_figure, with_unit
 from reports.verdict.state import State
 
-# Plots beyond these make a page that no one scrolls through; the table names all findings.
+# More plots make the page too long; the table names all findings.
 MAX_PLOTS = 40
-# More points than there are pixels only make the page heavy.
+# More points than pixels only make the page large.
 MAX_POINTS = 1000
 _STATES = {0: State.PASS, 1: State.FAIL, 2: State.INCOMPLETE}
 
 
 def render(site: str, judged: Sequence[JudgedSeries], actions: Sequence[Action] = ()) -> str:
-    """The page of a site's judged series, worst first, and of what was done to nodes, newest first."""
+    """Return the page of a site's judged series, worst first, and of the actions on nodes, newest first."""
     changed = [one for one in judged if one.finding.changed]
     plots = [_plot(one) for one in changed[:MAX_PLOTS]]
     worse = sum(one.worse for one in judged)
-    headline = f"{counted(worse, 'series', 'series')} worse than before" if worse else "nothing is worse than before"
+    headline = f"{counted(worse, 'series', 'series')} worse than before" if worse else "no series is worse than before"
     return render_page(
         "history.html.j2",
         plots,
         {},
         site=site,
         state=_STATES[exit_status(judged)],
-        headline=headline if exit_status(judged) != 2 else "too few values to judge anything",
+        headline=headline if exit_status(judged) != 2 else "all series have too few values",
         tally=Counter(one.verdict for one in judged).most_common(),
         series=len(judged),
         values=sum(len(one.series.values) for one in judged),
@@ -80,7 +80,7 @@ def _plot(one: JudgedSeries) -> Plot:
             plot.hspan(y=[bound], line_color=SOFT, line_dash="dotted")
     return Plot(
         title=f"{series.title} on {where(series)}: {one.verdict} since {one.since}",
-        caption="; ".join(one.changes) or "nothing that is recorded changed at that time",
+        caption="; ".join(one.changes) or "no recorded fact changed at that time",
         legend=[],
         item=json_item(plot),
         header=("Time (UTC)", with_unit(series.metric, series.unit)),
@@ -89,7 +89,7 @@ def _plot(one: JudgedSeries) -> Plot:
 
 
 def _levels(one: JudgedSeries) -> list[tuple[Any, Array]]:
-    """Lines for the finding: the slope of a drift, or the levels before and after a step or an outlier."""
+    """Return the lines of the finding: the slope of a drift, or the levels before and after a step or an outlier."""
     finding, last = one.finding, len(one.series.values) - 1
     begins = finding.before if finding.kind is FindingKind.DRIFT else finding.after
     after = np.array([finding.at, last]), np.array([begins, finding.after])
@@ -99,7 +99,7 @@ def _levels(one: JudgedSeries) -> list[tuple[Any, Array]]:
 
 
 def _near(bound: float, values: Array) -> bool:
-    """Whether a bound can be drawn without flattening the series."""
+    """Return whether the plot can show a bound without flattening the series."""
     low, high = float(values.min()), float(values.max())
     room = 2 * max(high - low, 0.05 * abs(high))
     return low - room <= bound <= high + room

@@ -1,4 +1,4 @@
-"""From ReFrame's reports to the dataset: new sessions only, damaged reports named and left out."""
+"""Ingest ReFrame's reports into the dataset: only new sessions; damaged reports are named and left out."""
 
 import gc
 import multiprocessing
@@ -21,25 +21,27 @@ from reports.history import dataset
 from reports.history.reader import load_figures
 from reports.history.rows import Rows
 
-# Values that are held before they are written: some 100 MB.
+# Values held in memory before a write, about 100 MB.
 _BATCH = 250_000
-# Fewer reports than this are read before another process has started.
+# With fewer reports, reading takes less time than starting another process.
 _WORTH_PROCESSES = 100
-# Reports whose rows make one table: tables of a few rows cost more than what is in them.
+# The number of reports whose rows make one table, because small tables are expensive.
 _TOGETHER = 16
 
 
 @dataclass(frozen=True)
 class Ingested:
+    """Count the ingested sessions and values, and name the damaged reports."""
+
     sessions: int
     values: int
     known: int
-    """Sessions that the dataset had already."""
+    """Sessions that were in the dataset already."""
     damaged: tuple[str, ...]
 
 
 def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
-    """The report files among ``places`` and in folders below them, each with those of what was measured again.
+    """Return the report files in ``places`` and in folders below them, with the reports of re-measurements.
 
     :raises InputError: a place does not exist.
     """
@@ -55,7 +57,7 @@ def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def _reports_below(place: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Not among the raw output of jobs, which is much and may have any name."""
+    """Yield the reports below ``place``, but not in the raw output of jobs, where files may have any name."""
     for folder, below, files in os.walk(place):
         below[:] = [name for name in below if name not in (STAGE, OUTPUT)]
         patterns = ("*.json",) if pathlib.Path(folder).name == CONFIRMATIONS else PATTERNS
@@ -63,10 +65,9 @@ def _reports_below(place: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics: bool = False) -> Ingested:
-    """Add what is new in ``reports``; each session whole or not at all.
+    """Add the new sessions in ``reports``, each complete or not at all.
 
-    :param of_fabrics: the history is that of simulated machines; simulated results are left out of any other.
-
+    :param of_fabrics: the history is of simulated machines; other histories leave simulated results out.
     :raises InputError: the dataset cannot be read or written.
     """
     values = new = known = held = 0
@@ -95,7 +96,7 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics
 
 @dataclass
 class _Read:
-    """New sessions and rows of some reports."""
+    """Hold the new sessions and rows of some reports."""
 
     sessions: set[str]
     known: int
@@ -108,9 +109,9 @@ def _read_all(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: 
     if len(reports) < _WORTH_PROCESSES:
         yield from map(read, ([report] for report in reports))
         return
-    # A process that is forked from one with threads (Arrow has some) may hang.
+    # A process forked from one with threads (Arrow has some) may hang.
     context = multiprocessing.get_context("spawn")
-    # A report has no cycles: a garbage collector would go through millions of objects and find nothing.
+    # A report has no cycles, so a garbage collector would search millions of objects in vain.
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context, initializer=gc.disable) as pool:
         yield from pool.map(read, (reports[start : start + _TOGETHER] for start in range(0, len(reports), _TOGETHER)))
 
@@ -125,7 +126,7 @@ def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool
             if uuid in present or uuid in done.sessions:
                 done.known += 1
             elif not of_fabrics and any(case.simulation for run in report.runs for case in run.testcases):
-                done.damaged.append(f"{clean(str(path))}: it was simulated, and is no history of a machine that exists")
+                done.damaged.append(f"{clean(str(path))}: simulated results cannot go into a real site's history")
             else:
                 rows.add(report, clean(str(path)))
                 done.sessions.add(uuid)

@@ -1,4 +1,4 @@
-"""Series judged: the one finding of each that counts most, worst first, with what changed at that time."""
+"""Judge series: return the most important finding of each, worst first, with the facts that changed at that time."""
 
 import statistics
 from collections import defaultdict
@@ -14,27 +14,30 @@ from reports.history.robust_statistics import Array, find_pattern, robust_z, two
 
 MIN_VALUES = 8
 QUIET, WORSE, CANNOT_JUDGE = 0, 1, 2
-# A change is found so many values early or late.
+# The detected position of a change may be off by so many values.
 _AROUND = 3
-# How often a night may report a quiet series, and all of them together at most: about one false alarm a month.
+# The rates of false positives per night, for one series and for all together: about one false positive a month.
 _FALSE_ALARMS, _FALSE_ALARMS_OF_ALL = 0.001, 0.1
 
 
 def judge_series(
     values: Array, false_alarms: float, sign: int = 0, since: int = 0, times: Array | None = None
 ) -> SeriesFinding:
-    """Judge finite ``values``, oldest first; ``false_alarms`` is the probability that a quiet series is found.
+    """Judge finite ``values``, oldest first, and return the most important finding.
 
-    What is worse comes first: at the newest values, then what lasts, the newest of it, then what adds up. ``sign`` as
-    ``worse_sign`` gives it. Changes before the value ``since`` are left out, and what came after them is judged all the
-    same. ``times`` (s since 1970) say which values are of one night; without, each has a night of its own.
+    Worse findings come first: of the newest values, then lasting ones (the newest first), then those that add up.
+
+    :param false_alarms: the probability of a finding in a quiet series.
+    :param sign: see ``worse_sign``.
+    :param since: leave out changes before this index; later values are judged anyway.
+    :param times: in seconds since 1970; they group values into nights. Without them each value has its own night.
     """
     n = len(values)
     if n < MIN_VALUES:
         median = statistics.median(values.tolist())  # of few numbers ten times faster than NumPy's
         return SeriesFinding(FindingKind.THIN, median, median, 0.0, n)
-    # A quarter of the false alarms for what lasts, one for the newest values, a third for what adds up, which stays a
-    # while.
+    # Shares of the false positives: a quarter for lasting changes, a quarter for the newest values, a third for
+    # values that add up, whose findings stay a while.
     lasting, stretch = find_lasting(values, false_alarms / 4)
     nights = np.arange(n) if times is None else nights_of(times)
     newest = find_newest(values, stretch, int(np.sum(nights == nights[-1])), false_alarms / 4)
@@ -42,14 +45,14 @@ def judge_series(
         finding.later(n - len(stretch))
         for finding in find_adding_up(stretch, nights[-len(stretch) :], sign, false_alarms * SHARE)
     ]
-    # A regression of last night is news even where something lasts; an improvement is less than what lasts.
+    # A regression of last night comes before lasting findings, an improvement after them.
     ranked = [one for one in (*newest, *lasting, *adding_up) if one.worse(sign)] + [*lasting, *newest]
     counting = (one for one in ranked if (n - 1 if one.kind is FindingKind.DRIFT else one.at) >= since)
     return next(counting, None) or _unchanged(values, stretch)
 
 
 def unsteady(values: Array, false_alarms: float) -> SeriesFinding | None:
-    """A step, a drift or two levels: why ``values`` are no sample of one distribution."""
+    """Return a step, a drift or two levels if ``values`` are no sample of one distribution, else ``None``."""
     if len(values) < MIN_VALUES:
         return None
     lasting, stretch = find_lasting(values, false_alarms / 3)
@@ -67,16 +70,16 @@ def _unchanged(values: Array, stretch: Array) -> SeriesFinding:
 
 @dataclass(frozen=True)
 class JudgedSeries:
-    """``worse`` is what alarms: no finding of a series that only informs is."""
+    """Hold a series and its finding. ``worse`` raises an alarm; an informational series never does."""
 
     series: MetricSeries
     finding: SeriesFinding
     worse: bool
     changes: tuple[str, ...] = ()
     period: str = ""
-    """``weekday`` or ``hour``, when the values depend on it: the finding is about the rest."""
+    """``weekday`` or ``hour`` if the values depend on it; the finding is about the values without this pattern."""
     known: bool = True
-    """It was found without the newest night, too, or began in it; what adds up is found later than it began."""
+    """The finding exists without the newest night, too, or began in it. (Findings that add up appear late.)"""
 
     @property
     def verdict(self) -> str:
@@ -89,12 +92,12 @@ class JudgedSeries:
             return finding.kind.value
         if self.worse or series.gates:
             return f"{finding.kind.value}, {'worse' if self.worse else 'better'}"
-        why = "informational" if series.informational else "which way is worse is not known"
+        why = "informational" if series.informational else "worse direction unknown"
         return f"{finding.kind.value}, {'higher' if finding.change > 0 else 'lower'} ({why})"
 
     @property
     def began(self) -> float:
-        """When the change began, in seconds since 1970; of a quiet series, when its first value was measured."""
+        """Return the start of the change in seconds since 1970; for a quiet series the time of its first value."""
         index = self.finding.at if self.finding.changed else 0
         return float(self.series.times[min(index, len(self.series.times) - 1)])
 
@@ -106,14 +109,14 @@ class JudgedSeries:
 def judge_history(
     history: History, newest: int, false_alarms: float, since: float = 0.0, across_nodes: bool = False
 ) -> list[JudgedSeries]:
-    """Judge the ``newest`` values of each series; what changed before ``since`` (seconds) is left out."""
+    """Judge the ``newest`` values of each series; leave out changes before ``since`` (seconds since 1970)."""
     return judge_all(history, history.series(newest, across_nodes), false_alarms, since)
 
 
 def judge_all(
     history: History, series: Iterable[MetricSeries], false_alarms: float, since: float = 0.0
 ) -> list[JudgedSeries]:
-    """Judge each of ``series``, which are of ``history``."""
+    """Judge each of ``series`` of ``history``; worse ones come first, then the largest changes."""
     found = list(series)
     judged = [_judge(history, one, equals, false_alarms, since) for one, equals in with_equals(found)]
     judged += [_judge(history, one, [], false_alarms, since) for one in together(found)]
@@ -139,7 +142,7 @@ def _judge(
 def _find(
     series: MetricSeries, equals: Sequence[MetricSeries], false_alarms: float, since: float
 ) -> tuple[SeriesFinding, str]:
-    """Return the finding in ``series``, and the period whose effects were taken out before."""
+    """Return the finding in ``series``, and the period whose effects were removed before."""
     pattern = find_pattern(series.values, series.times)
     values = series.values - pattern.effects if pattern else series.values
     first = int(np.searchsorted(series.times, since))
@@ -158,25 +161,25 @@ def _before_newest_night(series: MetricSeries) -> MetricSeries | None:
 
 
 def _mended(series: MetricSeries, finding: SeriesFinding) -> bool:
-    """It came back within its bounds, which is better also where either way is worse."""
+    """Return whether the series came back within its bounds, which is better in any direction."""
     before, after = (series.lower <= value <= series.upper for value in (finding.before, finding.after))
     return after and not before
 
 
 def exit_status(judged: Sequence[JudgedSeries]) -> int:
-    """The worst of all; what only informs is no alarm."""
+    """Return the exit status of the worst series; informational series raise no alarm."""
     if any(one.worse for one in judged):
         return WORSE
     return QUIET if any(one.finding.kind is not FindingKind.THIN for one in judged) else CANNOT_JUDGE
 
 
 def false_alarms_of(series: Sequence[MetricSeries]) -> float:
-    """The rate at which each of ``series`` is judged: the more there are, the surer a finding has to be."""
+    """Return the rate of false positives for each series; with more series a finding has to be more certain."""
     return min(_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL / max(len(series), 1))
 
 
 def nightly_series(history: History, newest: int) -> list[MetricSeries]:
-    """Series by their sets of nodes; across nodes where Slurm chose others each time, and none often enough."""
+    """Return the series by sets of nodes; across nodes if Slurm chose other nodes each time and no set has enough."""
     by_nodes: dict[tuple[str, ...], list[MetricSeries]] = defaultdict(list)
     for one in history.series(newest):
         by_nodes[one.key].append(one)

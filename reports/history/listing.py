@@ -1,4 +1,4 @@
-"""The findings for a terminal, and as strict JSON for machines."""
+"""Print the findings on a terminal, and return them for strict JSON."""
 
 import datetime
 from collections import Counter
@@ -16,18 +16,18 @@ from reports.quarantine.decide import moment, told
 from reports.verdict.summary import finite
 
 NEWEST_ACTIONS = 20
-HEADER = ("MetricSeries", "Where", "Finding", "Since", "Before", "After", "z", "What changed at that time")
+HEADER = ("Series", "Where", "Finding", "Since", "Before", "After", "z", "Changed at that time")
 
 
 def show(judged: Sequence[JudgedSeries], actions: Sequence[Action] = (), console: Console | None = None) -> None:
-    """Print what changed, how many series are quiet, noisy or too thin, and the newest actions on nodes."""
+    """Print the changes, the newest actions on nodes, and the number of series of each kind."""
     console = console or Console()
     changed = [one for one in judged if one.finding.changed]
     for one in changed:
         series, place, verdict, since, before, after, z, changes = row(one)
         console.print(Text(f"{series} on {place}", style="bold red" if one.worse else "bold"), soft_wrap=True)
         console.print(Text(f"  {verdict} since {since}: {before} → {after}, z {z}"), soft_wrap=True)
-        console.print(Text(f"  what changed then: {changes}"), soft_wrap=True)
+        console.print(Text(f"  changed at that time: {changes}"), soft_wrap=True)
     kinds = Counter(one.verdict for one in judged)
     for action in actions[-NEWEST_ACTIONS:]:
         console.print(Text(f"{moment(action.time)} {told(action)}"), soft_wrap=True)
@@ -39,15 +39,16 @@ def where(series: MetricSeries) -> str:
 
 
 def row(one: JudgedSeries) -> tuple[str, ...]:
+    """Return the cells of a series in the order of ``HEADER``."""
     series, finding = one.series, one.finding
     before, after = (f"{figure(value)} {series.unit}".strip() for value in (finding.before, finding.after))
     after += f" ({finding.change:+.0%})"
-    changes = "; ".join(one.changes) or "nothing that is recorded"
+    changes = "; ".join(one.changes) or "no recorded fact"
     return series.title, where(series), one.verdict, one.since, before, after, f"{finding.z:.1f}", changes
 
 
 def to_document(site: str, judged: Sequence[JudgedSeries]) -> dict[str, Any]:
-    """Every series with what was found in it, worst first. Values are in the series' ``unit``, times in UTC."""
+    """Return every series with its finding, worst first. Values are in the series' ``unit``, times in UTC."""
     return {"site": site, "exit_status": exit_status(judged), "series": [_series(one) for one in judged]}
 
 

@@ -1,4 +1,4 @@
-"""Reads of a report what the history keeps, which is a small part of it: most is evidence."""
+"""Read the small part of a report that the history keeps; most of a report is evidence."""
 
 import pathlib
 from collections.abc import Container, Iterator
@@ -19,16 +19,18 @@ class RunFacts(msgspec.Struct, frozen=True):
 
 
 class ReportFacts(msgspec.Struct, frozen=True):
-    """msgspec passes over what no structure here names without making objects of it."""
+    """Hold the facts of a report. msgspec skips all other keys without making objects of them."""
 
     session_info: SessionInfo
     runs: tuple[RunFacts, ...]
 
 
 def load_figures(path: pathlib.Path, present: Container[str]) -> ReportFacts:
-    """The figures and facts of one report. A damaged session whose uuid is in ``present`` may come without its cases.
+    """Read the values and facts of one report.
 
-    :raises InputError: as ``load_session``.
+    A damaged session whose uuid is in ``present`` may come without its cases.
+
+    :raises InputError: see ``load_session``.
     """
     source = clean(str(path))
     text = read(path, source)
@@ -36,6 +38,10 @@ def load_figures(path: pathlib.Path, present: Container[str]) -> ReportFacts:
 
 
 def read_slowly(text: str, source: str, present: Container[str]) -> ReportFacts:
+    """Read a report that ``decoded`` refuses, and name the problem.
+
+    :raises InputError: the report is damaged, and its uuid is not in ``present``.
+    """
     document = parse_report(text, source)
     info = document.get("session_info") if isinstance(document, dict) else None
     if isinstance(info, dict) and isinstance(info.get("uuid"), str) and info["uuid"] in present:
@@ -44,7 +50,7 @@ def read_slowly(text: str, source: str, present: Container[str]) -> ReportFacts:
 
 
 class BoundedFigure(NamedTuple):
-    """``bounds`` are absolute, infinite where unbounded; ``None`` where they are not valid."""
+    """Hold a value with its absolute ``bounds``, infinite where unbounded; ``None`` for invalid bounds."""
 
     metric: str
     unit: str
@@ -53,7 +59,7 @@ class BoundedFigure(NamedTuple):
 
 
 def bounded_figures(perfvalues: dict[str, Figure] | None) -> Iterator[BoundedFigure]:
-    """Yield the metrics that have a number."""
+    """Yield the metrics with a number."""
     for name, figure in figures_of(perfvalues).items():
         if isinstance(figure.value, float):
             try:

@@ -1,4 +1,4 @@
-"""Robust statistics of a series: levels, change points, one mode or two, tails, and what recurs by weekday or hour."""
+"""Compute robust statistics of a series: levels, change points, modes, tails, and patterns by weekday or hour."""
 
 import math
 import time
@@ -13,33 +13,36 @@ from kappa.core.ground.spread import MAD_TO_SIGMA, robust_deviation
 
 Array = NDArray[np.float64]
 
-# A series of equal values has no noise of its own; below this share of its median nothing counts as a change.
+# The least standard deviation as a share of the median, because a series of equal values has no noise.
 _SCALE_FLOOR = 0.005
-# Fewer values than this on a side of a change point are no level.
+# The least number of values on a side of a change point.
 MIN_SEGMENT = 3
 # A single normal distribution cut in two has D = 2.7, a uniform one 3.5.
 _CLEAR_SEPARATION = 5.0
-# Degrees of freedom, the last as good as normal, and how likely they are before anything is measured.
+# Degrees of freedom, the last practically normal, and their prior probabilities.
 _FREEDOM = np.array([1.5, 2.0, 3.0, 5.0, 10.0, 1000.0])[:, None]
 _PRIOR = np.array([0.02, 0.03, 0.05, 0.1, 0.2, 0.6])[:, None]
-# Widths, as multiples of what the median distance says of normal noise.
+# Widths, as multiples of the width that the median distance gives for normal noise.
 _WIDTHS = np.geomspace(0.25, 4.0, 61)
 _LOG_CONSTANT = stats.t.logpdf(0.0, _FREEDOM)
-# A series without a pattern has one with this probability.
+# The probability of a pattern in a series without one.
 _FALSE_PATTERNS = 0.001
-# Fewer values of a weekday or an hour, or fewer periods, show nothing that recurs.
+# The least number of values of a weekday or an hour, and of periods, for a pattern.
 _LEAST = 3
 _DAY_S = 86400.0
 
 
 def centre_and_scale(values: Array) -> tuple[float, float]:
-    """Median, and the standard deviation estimated from the MAD, at least 0.5 % of the median."""
+    """Return the median, and the standard deviation estimated from the MAD, at least 0.5 % of the median."""
     median = float(np.median(values))
     return median, max(robust_deviation(values), _SCALE_FLOOR * abs(median))
 
 
 def robust_z(value: float, earlier: Array) -> float:
-    """Distance of ``value`` from the median of ``earlier`` in robust standard deviations; infinite without any."""
+    """Return the distance of ``value`` from the median of ``earlier`` in robust standard deviations.
+
+    The distance is infinite if ``earlier`` has no deviation.
+    """
     median, scale = centre_and_scale(earlier)
     if not scale:
         return math.copysign(math.inf, value - median) if value != median else 0.0
@@ -47,15 +50,15 @@ def robust_z(value: float, earlier: Array) -> float:
 
 
 def commonest(values: Array) -> int:
-    """How many of the values are one and the same."""
+    """Return how often the most frequent value occurs."""
     return int(np.unique(values, return_counts=True)[1].max())
 
 
 def rank_scan_p(values: Array) -> tuple[float, int]:
-    """Whether the ranks before some point differ from those after it: p-value and the likeliest point.
+    """Test whether the ranks before some point differ from those after it; return p-value and likeliest point.
 
-    Mann-Whitney's statistic at every point, by Bonferroni over the points. Ranks only, so that neither outliers nor
-    two modes in random order matter.
+    The test uses Mann-Whitney's statistic at every point, with Bonferroni over the points. It uses only ranks, so
+    neither outliers nor two modes in random order matter.
     """
     n = len(values)
     ranks = stats.rankdata(values)
@@ -63,12 +66,12 @@ def rank_scan_p(values: Array) -> tuple[float, int]:
     if not len(left) or ranks.std() == 0:
         return 1.0, 0
     excess = np.abs(np.cumsum(ranks)[left - 1] - left * (n + 1) / 2)
-    # Ties reduce the variance of ranks, n (n + 1) / 12 without. A side where hardly any but the commonest value is
-    # expected is far from normal: there the larger variance keeps two rare values in a row from being a level.
+    # Ties reduce the variance of ranks below n (n + 1) / 12. A side with almost only the most frequent value is far
+    # from normal. There the larger variance prevents that two rare values in a row count as a level.
     few = np.minimum(left, n - left) * (n - commonest(values)) < 5 * n
     z = excess / np.sqrt(left * (n - left) * np.where(few, n * (n + 1) / 12, ranks.var(ddof=1)) / n)
     p = 2 * stats.norm.sf(z)
-    # With few values on one side the normal distribution says nothing; full separation has an exact p-value.
+    # With few values on one side the normal approximation fails; full separation has an exact p-value.
     highest, lowest = np.maximum.accumulate(values), np.minimum.accumulate(values)
     highest_after, lowest_after = np.maximum.accumulate(values[::-1])[::-1], np.minimum.accumulate(values[::-1])[::-1]
     apart = (highest[left - 1] < lowest_after[left]) | (lowest[left - 1] > highest_after[left])
@@ -78,21 +81,24 @@ def rank_scan_p(values: Array) -> tuple[float, int]:
 
 
 def trend_p(values: Array) -> float:
-    """Kendall's tau against time (Mann 1945): finds a steady drift in few values, where no level lasts."""
+    """Return the p-value of Kendall's tau against time (Mann 1945); it finds a steady drift in few values."""
     p = float(stats.kendalltau(np.arange(len(values)), values).pvalue)
     return 1.0 if math.isnan(p) else p  # all values are equal
 
 
 def two_sample_p(one: Array, other: Array) -> float:
-    """Mann-Whitney: the probability that two samples of one distribution differ as much."""
+    """Return Mann-Whitney's p-value: the probability that two samples of one distribution differ as much."""
     return float(stats.mannwhitneyu(one, other).pvalue)
 
 
 def change_points(values: Array) -> list[int]:
-    """Indices at which a new level begins (PELT, Killick et al. 2012), on normal scores: outliers have little pull."""
+    """Return the indices at which a new level begins (PELT, Killick et al. 2012).
+
+    The search uses normal scores, so outliers have little effect.
+    """
     n = len(values)
     scores = stats.norm.ppf((stats.rankdata(values) - 0.5) / n)
-    # Scores have variance 1 whatever the levels; within levels it is what is left of it.
+    # Scores have variance 1 in all; the variance within the levels is smaller.
     noise = min(1.0, float(np.median(np.abs(np.diff(scores)))) / 0.6745 / math.sqrt(2))
     search = ruptures.KernelCPD(kernel="linear", min_size=MIN_SEGMENT).fit(scores.reshape(-1, 1))
     return [int(point) for point in search.predict(pen=4 * max(noise, 0.05) ** 2 * math.log(n))[:-1]]
@@ -100,7 +106,7 @@ def change_points(values: Array) -> list[int]:
 
 @dataclass(frozen=True)
 class Modes:
-    """Two clusters of values; ``separation`` is Ashman's D (Ashman et al. 1994), above 2 for a clean split."""
+    """Hold two clusters of values; ``separation`` is Ashman's D (Ashman et al. 1994), above 2 for a clean split."""
 
     low: float
     high: float
@@ -108,7 +114,7 @@ class Modes:
 
 
 def two_modes(values: Array) -> Modes | None:
-    """The two modes of a bimodal sample, each with at least a tenth of the values and three, or ``None``."""
+    """Return the two modes of a bimodal sample, each with at least three values and a tenth of all, or ``None``."""
     ordered = np.sort(values)
     n = len(ordered)
     least = max(3, math.ceil(n / 10))
@@ -128,7 +134,10 @@ def two_modes(values: Array) -> Modes | None:
 
 
 def alternation_p(values: Array) -> float:
-    """Whether two modes alternate less often than in random order (runs test, Wald & Wolfowitz 1940); 1 without."""
+    """Return the p-value that two modes alternate less often than in random order; 1 without two modes.
+
+    The test is the runs test (Wald & Wolfowitz 1940).
+    """
     modes = two_modes(values)
     if modes is None:
         return 1.0
@@ -141,26 +150,26 @@ def alternation_p(values: Array) -> float:
 
 @dataclass(frozen=True)
 class HalfTMixture:
-    """A mixture of half-t distributions: ``weights`` by degrees of freedom and width."""
+    """Hold a mixture of half-t distributions: ``weights`` by degrees of freedom and width."""
 
     widths: Array
     weights: Array
 
     def beyond(self, distance: float) -> float:
-        """The probability that a value of this side is further out than ``distance``."""
+        """Return the probability that a value of this side is further out than ``distance``."""
         return float((self.weights * 2 * special.stdtr(_FREEDOM, -distance / self.widths)).sum())
 
     def reach(self, probability: float) -> float:
-        """The distance that a value of this side exceeds with ``probability``."""
+        """Return the distance that a value of this side exceeds with ``probability``."""
         low, high = self.widths[0] * 1e-3, self.widths[-1] * 1e6
         return float(optimize.brentq(lambda distance: self.beyond(distance) - probability, low, high, rtol=1e-6))
 
 
 def tail(distances: Array, least_width: float) -> HalfTMixture:
-    """The tail of the values with these ``distances`` from the median; ``least_width`` is greater than 0.
+    """Return the tail of the values with these ``distances`` from the median; ``least_width`` is greater than 0.
 
-    Distances follow half of Student's t, whose degrees of freedom and width are not known. Each pair of a grid counts
-    by its likelihood (Bayes): a small sample is allowed more than a large one, heavy tails more than normal noise.
+    The distances follow half of Student's t with unknown degrees of freedom and width. Each pair of a grid counts by
+    its likelihood (Bayes). So a small sample has a longer reach than a large one, and heavy tails than normal noise.
     """
     width = max(MAD_TO_SIGMA * float(np.median(distances)), least_width) if len(distances) else least_width
     widths = width * _WIDTHS
@@ -171,9 +180,9 @@ def tail(distances: Array, least_width: float) -> HalfTMixture:
 
 
 def side_of(distances: Array) -> Array:
-    """The distances of the side where they are positive: half of the values, also where many are the median.
+    """Return the distances of the positive side: half of the values, also if many equal the median.
 
-    Equal ones, as of few digits, are spread over what was rounded to them, or they would be no noise.
+    Equal distances, for instance of few digits, are spread over the rounding interval; otherwise they have no noise.
     """
     upper = np.sort(distances)[len(distances) // 2 :].clip(0)
     distinct, count = np.unique(upper, return_counts=True)
@@ -183,9 +192,9 @@ def side_of(distances: Array) -> Array:
 
 
 def accidents(distances: Array, least_width: float, false_alarms: float, most: int) -> int:
-    """How many of ``distances``, the furthest, are no part of the tail that the others show; ``most`` at most.
+    """Return how many of the furthest ``distances`` do not belong to the tail of the others, at most ``most``.
 
-    The nearest of them is further out than any of as many values would be with probability ``false_alarms``.
+    Among as many healthy values, one is as far out as the nearest of them with probability below ``false_alarms``.
     """
     ordered = np.sort(distances)
     for count in range(min(most, len(ordered) - 1), 0, -1):
@@ -196,14 +205,17 @@ def accidents(distances: Array, least_width: float, false_alarms: float, most: i
 
 
 def reach_of(distances: Array, least_width: float, false_alarms: float) -> float:
-    """How far a healthy value of this side is with probability ``false_alarms``, at least as far as any was."""
+    """Return the distance that a healthy value of this side exceeds with probability ``false_alarms``.
+
+    The distance is at least the largest of ``distances``.
+    """
     furthest = float(distances.max()) if len(distances) else 0.0
     return max(tail(distances, least_width).reach(false_alarms), furthest)
 
 
 @dataclass(frozen=True)
 class PeriodicPattern:
-    """``effects``: what each value of the series owes to its weekday or hour, in the metric's unit."""
+    """Hold a pattern. ``effects``: the part of each value due to its weekday or hour, in the metric's unit."""
 
     period: str
     effects: Array
@@ -211,7 +223,7 @@ class PeriodicPattern:
 
 
 def find_pattern(values: Array, times: Array) -> PeriodicPattern | None:
-    """The weekdays or else the hours, of this machine's clock, by which ``values`` differ; times in s since 1970."""
+    """Return the pattern of ``values`` by weekday, or else by hour, in local time; ``times`` in s since 1970."""
     days = times[-1] - times[0] if len(times) else 0.0
     if len(values) < 2 * _LEAST or days < _LEAST * _DAY_S:
         return None
@@ -226,7 +238,10 @@ def find_pattern(values: Array, times: Array) -> PeriodicPattern | None:
 
 
 def _recurring(values: Array, period: str, phases: NDArray[np.int_], a_period: float) -> PeriodicPattern | None:
-    """Kruskal and Wallis (1952) on the distances from the level of ``a_period`` values around each."""
+    """Return the pattern, or ``None``, by Kruskal and Wallis (1952).
+
+    The test uses the distance of each value from the median of ``a_period`` values around it.
+    """
     _, phase, count = np.unique(phases, return_inverse=True, return_counts=True)
     if len(count) < 2 or count.min() < _LEAST:
         return None

@@ -1,4 +1,4 @@
-"""Rows of the history: one for each session, run, case and metric."""
+"""Build the rows of the history: one for each session, run, case and metric."""
 
 import datetime
 import functools
@@ -33,7 +33,7 @@ SCHEMA = pa.schema(
         *((name, _TEXT) for name in ("verdict", "node_check", "kernel", "driver", "mpi", "sha256", "files")),
         ("suite_revision", _TEXT),
         ("job_id", pa.string()),
-        # Months written before they came lack them.
+        # Older months lack these columns.
         ("informational", pa.bool_()),
         ("confirms", _TEXT),
         ("of_node", pa.bool_()),
@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
 _METRIC = ("metric", "unit", "value", "lower", "upper", "informational", "of_node")
 _METRIC_SCHEMA = pa.schema([SCHEMA.field(name) for name in _METRIC])
 _CASE_SCHEMA = pa.schema([field for field in SCHEMA if field.name not in _METRIC])
-#: What may explain a change, with its name for people. ``files`` is a hash over the specs and libraries.
+#: Facts that may explain a change, with their display names. ``files`` is a hash over the specs and libraries.
 FACTS = {
     "kernel": "kernel",
     "driver": "driver",
@@ -56,7 +56,7 @@ NODE_FAMILY = "node/"
 
 
 class Rows:
-    """One row for each metric with a number, of some sessions."""
+    """Collect one row for each metric with a number, from several sessions."""
 
     def __init__(self) -> None:
         self._cases: list[dict[str, Any]] = []
@@ -64,9 +64,9 @@ class Rows:
         self._case_of: list[int] = []
 
     def add(self, report: ReportFacts, source: str) -> None:
-        """Add those of ``report``, all or none; messages call it ``source``.
+        """Add the rows of ``report``, all or none; messages call it ``source``.
 
-        :raises InputError: the session has no uuid or no time; rows could not be told from those of another.
+        :raises InputError: the session has no uuid or no time, so its rows cannot be identified.
         """
         info = report.session_info
         if not info.uuid:
@@ -103,8 +103,10 @@ class Rows:
         metrics: list[dict[str, Any]],
         per_node: dict[str, PerNode],
     ) -> None:
-        """Add the metrics of a case; of nodes that were each measured alone (``of_nodes``: what differs between their
-        facts), as if each had been a case."""
+        """Add the metrics of a case.
+
+        If its nodes were measured alone, add each node like a case; ``of_nodes``: node -> its own facts.
+        """
         if of_nodes is None:
             self._measured(facts, metrics)
             return
@@ -124,7 +126,7 @@ class Rows:
             self._metrics += metrics
 
     def table(self) -> Any:
-        # Columns that the rows of a case share are converted once for the case.
+        # Convert the columns that the rows of a case share only once per case.
         cases = pa.Table.from_pylist(self._cases, schema=_CASE_SCHEMA).take(pa.array(self._case_of, pa.int32()))
         metrics = pa.Table.from_pylist(self._metrics, schema=_METRIC_SCHEMA)
         columns = {name: table[name] for table in (cases, metrics) for name in table.column_names}
@@ -177,7 +179,10 @@ def _metrics(case: CaseFacts, perfvalues: dict[str, Figure] | None) -> list[dict
 
 
 def _of_nodes(case: CaseFacts) -> dict[str, list[dict[str, Any]]]:
-    """Node -> the figures that a comparison of nodes has of it, where one way is worse; what nodes tell is no speed."""
+    """Return node -> its values in a check that compares nodes, for metrics with a known worse direction.
+
+    The family of node checks is left out, because its values are no speeds.
+    """
     found: dict[str, list[dict[str, Any]]] = {}
     left_out = case.family.startswith(NODE_FAMILY) or (case.nodes_of_job > 1 and case.perfvalues)
     for name, figures in case.per_node.items() if not left_out else ():
@@ -193,17 +198,17 @@ def _short(text: str) -> str:
     return one_line(text, 200)
 
 
-@functools.lru_cache(64)  # and use the same files
+@functools.lru_cache(64)  # most cases use the same files
 def _files_hash(files: tuple[tuple[str, str], ...]) -> str:
-    """One hash over the files' contents, whichever folder they lie in; empty without files."""
+    """Return one hash over names and contents of the files, whatever their folder; empty without files."""
     contents = sorted((path.rpartition("/")[2], digest) for path, digest in files)
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest() if contents else ""
 
 
 def node_check_state(partition: str, nodes: Collection[str], node_checks: list[CaseFacts]) -> str:
-    """``failed`` when a node check of the same session points at one of ``nodes``, else ``passed`` or ``none``.
+    """Return ``failed`` if a node check of the same session points at one of ``nodes``, else ``passed`` or ``none``.
 
-    A node may be in several partitions. A failed node check that names no node counts for all nodes of its own.
+    A node may be in several partitions. A failed node check that names no node counts for all nodes of its partition.
     """
     for check in node_checks:
         if check.result in {"fail", "abort"}:

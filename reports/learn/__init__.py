@@ -1,1 +1,1 @@
-"""References from what was measured: proposed as a patch, never written."""
+"""Propose references from measurements as a patch; Kappa never writes them itself."""

@@ -1,4 +1,4 @@
-"""Whether the references of a site's files still fit what is measured: stale, too loose, too tight."""
+"""Check whether a site's references still fit the measurements: stale, too loose, too tight."""
 
 import datetime
 import fnmatch
@@ -10,24 +10,24 @@ from typing import Any
 from reports.learn.limits import ChangedError, Healthy, RefusedError, healthy, spread
 from reports.learn.samples import ReferencePath, ReferenceSample
 
-# A bound that healthy values cross more often than this is too tight.
+# A bound is too tight if healthy values cross it more often than this.
 TIGHT_FALSE_ALARMS = 0.01
-# A bound this many times further from the centre than the noise warrants is too loose.
+# A bound is too loose if it is so many times further from the centre than the noise requires.
 LOOSE = 3.0
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Bounds are absolute, infinite where unbounded; ``bounds`` is ``None`` when the file's are no numbers."""
+    """Describe a reference. ``bounds`` are absolute, infinite where unbounded; ``None`` if they are no numbers."""
 
     place: ReferencePath
     bounds: tuple[float, float] | None
     since: datetime.date | None
-    """The date of the first entry of ``$sources`` that matches, as the checks take it."""
+    """The date of the first matching entry of ``$sources``; the checks use the same entry."""
 
 
 def entries(documents: Mapping[str, Any], pattern: str) -> Iterator[Entry]:
-    """Every reference of the files, read as YAML, whose dotted name the shell pattern ``pattern`` matches."""
+    """Yield every reference in ``documents`` (file -> YAML) whose dotted name matches the shell pattern ``pattern``."""
     for file, document in documents.items():
         for keys, value in _lists(document):
             place = ReferencePath(file, keys)
@@ -61,7 +61,7 @@ def _since(dotted: str, sources: Any) -> datetime.date | None:
     for source in sources if isinstance(sources, list) else ():
         if isinstance(source, dict) and fnmatch.fnmatchcase(dotted, str(source.get("match"))):
             date = source.get("date")
-            # A point in time is a date, too, but cannot be compared with one.
+            # A datetime is a date, too, but the two cannot be compared.
             date = date.date() if isinstance(date, datetime.datetime) else date
             return date if isinstance(date, datetime.date) else None
     return None
@@ -69,6 +69,8 @@ def _since(dotted: str, sources: Any) -> datetime.date | None:
 
 @dataclass(frozen=True)
 class Objection:
+    """Describe a reference that does not fit: its dotted name, the kind of problem and the reason."""
+
     dotted: str
     what: str
     why: str
@@ -76,13 +78,13 @@ class Objection:
 
 @dataclass
 class Checked:
-    """``held`` counts the references that were held against samples; ``not_held`` says why another was not."""
+    """Hold the result. ``held``: number of compared references. ``not_held``: (reference, reason) of the others."""
 
     objections: list[Objection] = field(default_factory=list)
     held: int = 0
     not_held: list[tuple[str, str]] = field(default_factory=list)
     undated: list[str] = field(default_factory=list)
-    """References of which no source gives a date."""
+    """References without a dated source."""
 
 
 def check_references(
@@ -93,9 +95,9 @@ def check_references(
     max_age_days: int,
     today: datetime.date,
 ) -> Checked:
-    """Check the references in ``documents`` whose dotted name ``pattern`` matches.
+    """Check the references in ``documents`` whose dotted name matches ``pattern``.
 
-    The age of each is looked at; their bounds are, as far as ``found`` has values to hold them against.
+    The age of each reference is checked. Its bounds are checked if ``found`` has values to compare them with.
     """
     samples = {sample.place: sample for sample in found}
     checked = Checked()
@@ -116,13 +118,13 @@ def _hold(
         if entry.bounds is None:
             raise RefusedError("the entry does not begin with three numbers")
         if not any(map(math.isfinite, entry.bounds)):
-            raise RefusedError("it has no bound")
+            raise RefusedError("the reference has no bound")
         if entry.place not in samples:
             raise RefusedError("never measured")
         sample = samples[entry.place]
         objections = _width(healthy(sample.values, sample.times), sample.unit, *entry.bounds, false_alarms)
     except ChangedError as err:
-        # A sample that wanders has no noise to compare a bound with.
+        # The noise of a drifting sample is unknown, so its bounds cannot be checked.
         change = f"{err.finding.before:.4g} to {err.finding.after:.4g} {samples[entry.place].unit}".strip()
         objections = [("stale", f"the measured level has changed ({err.finding.kind.value}): {change}")]
     except RefusedError as err:
@@ -145,5 +147,5 @@ def _width(sample: Healthy, unit: str, lower: float, upper: float, false_alarms:
         if allowed < least:
             found.append(("too tight", f"{text}; healthy values reach {close:.4g}"))
         elif allowed > LOOSE * needed:
-            found.append(("too loose", f"{text}; the noise warrants {limit:.4g}"))
+            found.append(("too loose", f"{text}; the noise requires only {limit:.4g}"))
     return found

@@ -1,4 +1,4 @@
-"""Centre and bounds that a sample of healthy runs warrants, or why it warrants none, as when it has two levels."""
+"""Compute centre and bounds from a sample of healthy runs, or refuse the sample with a reason."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,37 +18,37 @@ from reports.history.robust_statistics import (
     side_of,
 )
 
-# Two normal distributions have to be this much likelier by BIC: positive evidence (Kass & Raftery 1995). With 0, one
-# skewed sample of 20 in ten would have two levels.
+# The least advantage of two normal distributions by BIC: positive evidence (Kass & Raftery 1995). With 0, one in ten
+# skewed samples of 20 values would have two levels.
 _EVIDENCE = 4.0
-# Closer levels than this share of the level are of no consequence, however sure.
+# A smaller gap between levels, as a share of the level, does not matter.
 _MIN_GAP = 0.02
-# Two equal normal distributions have one peak together up to this distance, in standard deviations.
+# Up to this distance, in standard deviations, two equal normal distributions have one common peak.
 _MIN_SEPARATION = 2.0
-# A rarer level is a matter of outliers.
+# A level with a smaller share of the values counts as outliers.
 _MIN_WEIGHT = 0.1
 # In robust standard deviations: the values of a level may all be equal.
 _LEAST_WIDTH = 0.05
 _ITERATIONS = 200
 _CONVERGED = 1e-6
 MIN_SAMPLES = 20
-# A sample that wanders is found with this probability of a false refusal.
+# The probability that a steady sample is refused as unsteady.
 _FALSE_REFUSALS = 0.001
-# A healthy sample has an outlier with this probability.
+# The probability of an outlier in a healthy sample.
 _FALSE_OUTLIERS = 0.01
-# More of them are no accidents.
+# The largest share of outliers in an accepted sample.
 MAX_OUTLIERS = 0.05
-# Up to this share of the values, a level of their own is looked for among outliers.
+# Up to this share of the values, outliers are tested for a level of their own.
 _LEVEL = 0.2
-# Outliers closer together than this share of their distance from the other values are a level of their own.
+# Outliers closer together than this share of their distance from the other values form a level of their own.
 _TOGETHER = 0.25
 _MEAN_DEVIATION_TO_SIGMA = 1.2533
-_TWO_LEVELS = "it has two levels, {:.4g} and {:.4g}: something that the reference does not tell apart"
+_TWO_LEVELS = "the sample has two levels, {:.4g} and {:.4g}; the reference does not distinguish their cause"
 
 
 @dataclass(frozen=True)
 class _Mixture:
-    """Two normal distributions of the same width; ``weight`` is that of the lower."""
+    """Hold two normal distributions of the same width; ``weight`` belongs to the lower one."""
 
     low: float
     high: float
@@ -58,10 +58,10 @@ class _Mixture:
 
 
 def two_levels(values: Array) -> tuple[float, float] | None:
-    """The two levels of a sample without outliers, or ``None`` when it has one.
+    """Return the two levels of a sample without outliers, or ``None`` if it has one level.
 
-    Two normal distributions of the same width against one, by the Bayesian information criterion (Schwarz 1978); the
-    one may be skewed (Yeo & Johnson 2000), since times and rates are.
+    The Bayesian information criterion (Schwarz 1978) compares two normal distributions of the same width with one. The
+    single distribution may be skewed (Yeo & Johnson 2000), as times and rates are.
     """
     centre, scale = centre_and_scale(values)
     scores = (values - centre) / scale
@@ -76,7 +76,7 @@ def two_levels(values: Array) -> tuple[float, float] | None:
     ):
         return None
     penalty = math.log(len(scores))
-    # Means, width and weight of two; mean and width of one, and its skewness.
+    # Parameters: two means, width and weight; for one distribution mean and width, and its skewness.
     two = 4 * penalty - 2 * found.log_likelihood
     normal = -len(scores) / 2 * (math.log(2 * math.pi * float(scores.var())) + 1)
     one = min(2 * penalty - 2 * normal, 3 * penalty - 2 * _skewed(scores))
@@ -84,18 +84,18 @@ def two_levels(values: Array) -> tuple[float, float] | None:
 
 
 def _skewed(scores: Array) -> float:
-    """The log-likelihood of one that is normal after a power transformation."""
+    """Return the log-likelihood of one distribution that is normal after a power transformation."""
     without_constant = float(stats.yeojohnson_llf(stats.yeojohnson_normmax(scores), scores))
     return without_constant - len(scores) / 2 * (math.log(2 * math.pi) + 1)
 
 
 def _log_density(scores: Array, mean: float, width: float) -> Array:
-    """The normal distribution's; SciPy's own takes ten times as long for so few values."""
+    """Return the log-density of the normal distribution; SciPy's takes ten times as long for so few values."""
     return -0.5 * ((scores - mean) / width) ** 2 - math.log(width * math.sqrt(2 * math.pi))
 
 
 def _two(scores: Array) -> _Mixture:
-    """By expectation and maximisation (Dempster et al. 1977), from the cut that leaves the least variance."""
+    """Fit the mixture by expectation-maximisation (Dempster et al. 1977), from the cut with the least variance."""
     ordered = np.sort(scores)
     n = len(ordered)
     left = np.arange(1, n)
@@ -119,7 +119,7 @@ def _two(scores: Array) -> _Mixture:
 
 @dataclass(frozen=True)
 class Limits:
-    """Absolute, in the metric's unit; infinite on a side that is never too good."""
+    """Hold centre and bounds in the metric's unit; a bound is infinite on the good side."""
 
     centre: float
     lower: float
@@ -128,7 +128,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Healthy:
-    """A sample without outliers, oldest first, and without its ``pattern``, whose effects are those on these values."""
+    """Hold a sample, oldest first, without outliers and without the effects of its ``pattern`` on these values."""
 
     values: Array
     pattern: PeriodicPattern | None = None
@@ -139,39 +139,41 @@ class Healthy:
 
 
 class RefusedError(ValueError):
-    """A sample that no reference may be learned from; says why."""
+    """Refuse a sample for a reference; the message has the reason."""
 
 
 class ChangedError(RefusedError):
-    """A sample with a step or a drift."""
+    """Refuse a sample with a step or a drift."""
 
     def __init__(self, finding: SeriesFinding) -> None:
-        step, drift = "the level changed: {:.4g}, then {:.4g}", "it drifts from {:.4g} to {:.4g}"
+        step, drift = "the level changed from {:.4g} to {:.4g}", "the level drifts from {:.4g} to {:.4g}"
         super().__init__((step if finding.kind is FindingKind.STEP else drift).format(finding.before, finding.after))
         self.finding = finding
 
 
 def learn_limits(sample: Healthy, sign: int, false_alarms: float) -> Limits:
-    """Median, and what a healthy value crosses with probability ``false_alarms``, at least as far as any did.
+    """Return the median, and bounds that a healthy value crosses with probability ``false_alarms``.
 
-    ``sign`` as ``worse_sign`` gives it.
+    The bounds are at least as far out as any value of the sample.
 
-    :raises RefusedError: more noise than level.
+    :param sign: see ``worse_sign``.
+    :raises RefusedError: the noise is larger than the level.
     """
     limits = spread(sample, sign, false_alarms)
     if limits.centre > 0 >= limits.lower > -math.inf:
-        raise RefusedError(f"the noise is as large as the level: {limits.lower:.4g} would be allowed")
+        raise RefusedError(f"the noise is as large as the level: the lower bound would be {limits.lower:.4g}")
     return limits
 
 
 def healthy(values: Array, times: Array | None = None) -> Healthy:
-    """The values, oldest first, without outliers; with ``times`` (s since 1970) without what recurs by weekday or hour.
+    """Return the values, oldest first, without outliers and, given ``times``, without a pattern by weekday or hour.
 
+    :param times: in seconds since 1970.
     :raises ChangedError: a step or a drift.
     :raises RefusedError: fewer than 20 values, no noise, two levels, or more than 5 % outliers.
     """
     if len(values) < MIN_SAMPLES:
-        raise RefusedError(f"{len(values)} values, and it takes {MIN_SAMPLES}")
+        raise RefusedError(f"{len(values)} values, at least {MIN_SAMPLES} needed")
     if pattern := find_pattern(values, times) if times is not None else None:
         values = values - pattern.effects
     if finding := unsteady(values, _FALSE_REFUSALS):
@@ -179,7 +181,7 @@ def healthy(values: Array, times: Array | None = None) -> Healthy:
             raise RefusedError(_TWO_LEVELS.format(finding.before, finding.after))
         raise ChangedError(finding)
     if 2 * np.count_nonzero(values) <= len(values):
-        raise RefusedError("half of the values are 0, or more: there is no noise to learn bounds from")
+        raise RefusedError("at least half of the values are 0, so there is no noise to learn bounds from")
     kept = _no_outliers(values)
     if levels := two_levels(values[kept]):
         raise RefusedError(_TWO_LEVELS.format(*levels))
@@ -187,13 +189,16 @@ def healthy(values: Array, times: Array | None = None) -> Healthy:
 
 
 def _no_outliers(values: Array) -> Array:
-    """Which values are no outliers."""
+    """Return a mask of the values that are no outliers.
+
+    :raises RefusedError: the outliers form a level of their own, or there are too many.
+    """
     centre, scale = _centre_and_scale(values)
     most = int(MAX_OUTLIERS * len(values))
     kept = np.full(len(values), True)
     for side in (-1, 1):
         distances = (values - centre) * side
-        # More than may be, to see whether there are too many.
+        # Search for more outliers than allowed, to see whether there are too many.
         count = accidents(side_of(distances), scale, _FALSE_OUTLIERS / 2, int(_LEVEL * len(values)))
         far = distances >= np.sort(distances)[len(values) - count] if count else np.full(len(values), False)
         if count > 1 and np.ptp(values[far]) < _TOGETHER * (distances[far].min() - distances[~far].max()):
@@ -201,12 +206,12 @@ def _no_outliers(values: Array) -> Array:
         kept &= ~far
     outliers = int(np.count_nonzero(~kept))
     if outliers > most:
-        raise RefusedError(f"{outliers} of {len(values)} values are outliers, and {MAX_OUTLIERS:.0%} may be")
+        raise RefusedError(f"{outliers} of {len(values)} values are outliers, at most {MAX_OUTLIERS:.0%} are allowed")
     return kept
 
 
 def _centre_and_scale(values: Array) -> tuple[float, float]:
-    """With the mean absolute deviation where the MAD is 0, as of few digits (Iglewicz & Hoaglin 1993)."""
+    """Return centre and scale; use the mean absolute deviation if the MAD is 0 (Iglewicz & Hoaglin 1993)."""
     centre, scale = centre_and_scale(values)
     if 2 * np.count_nonzero(values == centre) > len(values):
         scale = max(scale, _MEAN_DEVIATION_TO_SIGMA * float(np.mean(np.abs(values - centre))))
@@ -214,13 +219,13 @@ def _centre_and_scale(values: Array) -> tuple[float, float]:
 
 
 def spread(sample: Healthy, sign: int, false_alarms: float) -> Limits:
-    """The limits of a sample, whatever its shape; on its best and worst weekday or hour, where they differ."""
+    """Return the limits of a sample of any shape; with a pattern, for its best and worst weekday or hour."""
     values, n = sample.values, len(sample.values)
     centre, scale = _centre_and_scale(values)
-    # One-sided limits are crossed on that side only, where half of the values are.
+    # A one-sided limit is crossed only on its side, which has half of the values.
     share = false_alarms if sign == 0 else 2 * false_alarms
     phases = sample.pattern.phases if sample.pattern else 1
-    # The medians, one for each weekday or hour, are known from so many values, which they follow a little.
+    # The medians, one per weekday or hour, come from the same values, so the limits have to be wider.
     wider = math.sqrt((1 + math.pi * phases / (2 * n)) * n / (n - phases + 1))
     below, above = (wider * reach_of(side_of(part), scale, share) for part in (centre - values, values - centre))
     effects = sample.pattern.effects if sample.pattern else np.zeros(1)

@@ -1,6 +1,6 @@
-"""References that need no measurement: from a model of the hardware, with its formula, or from a contract.
+"""Read references that need no measurement: from a model of the hardware, with its formula, or from a contract.
 
-A file of them is a YAML list::
+The file is a YAML list::
 
     - file: compute.yaml
       reference: [Stream, one_node, triad]      # class, index values, metric
@@ -27,7 +27,7 @@ _Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class _LinkRate(msgspec.Struct, forbid_unknown_fields=True):
-    """Data rate of a link in MB/s; ``directions`` is 2 for a bidirectional test."""
+    """Compute the data rate of a link in MB/s; ``directions`` is 2 for a bidirectional test."""
 
     unit: ClassVar[str] = "MB/s"
     gbit_per_s: _Positive
@@ -39,7 +39,7 @@ class _LinkRate(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _MemoryChannels(msgspec.Struct, forbid_unknown_fields=True):
-    """Peak memory bandwidth in MB/s: a DDR channel is 64 bits wide (JEDEC JESD79)."""
+    """Compute the peak memory bandwidth in MB/s; a DDR channel is 64 bits wide (JEDEC JESD79)."""
 
     unit: ClassVar[str] = "MB/s"
     sockets: _Positive
@@ -55,7 +55,7 @@ class _MemoryChannels(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _FmaPeak(msgspec.Struct, forbid_unknown_fields=True):
-    """Peak of fused multiply-adds in double precision, Gflop/s; ``ghz`` is the clock under vector load."""
+    """Compute the peak of double-precision fused multiply-adds, Gflop/s; ``ghz`` is the clock under vector load."""
 
     unit: ClassVar[str] = "Gflop/s"
     cores: _Positive
@@ -73,7 +73,7 @@ class _FmaPeak(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Contract(msgspec.Struct, forbid_unknown_fields=True):
-    """A contract may state any unit."""
+    """Take the value from a contract, in any unit."""
 
     unit: ClassVar[str] = ""
     value: float
@@ -108,9 +108,9 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def modelled(path: pathlib.Path) -> list[Proposal]:
-    """The references of a file of models.
+    """Return the references of a file of models.
 
-    :raises InputError: it cannot be read, or an entry is incomplete; names the entry, the key and what was expected.
+    :raises InputError: the file is unreadable or an entry is incomplete; the message names the entry and the key.
     """
     file = YamlFile(path)
     kept = fit(file.value, list[_Entry], file.source)

@@ -1,6 +1,6 @@
-"""References that past runs warrant, what their bounds find, and the unified diff that ``patch`` and Git apply.
+"""Propose references from past runs, with the slow-downs that their bounds find, as a unified diff.
 
-Nothing is written from here.
+``patch`` and Git apply the diff. This module writes no file.
 """
 
 import copy
@@ -34,14 +34,14 @@ from reports.verdict.bounds import slow_downs_in_words
 
 FOUND = 0.95
 _QUANTILE_OF_FOUND = 1.645
-# Nothing is measured that is slower than this by a fault that leaves it running.
+# No fault that leaves a program running makes it slower than this.
 _MOST = 1e3
 _STEP = decimal.Decimal("0.001")
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Slow-downs as shares of the healthy value: a rate of 0.9 or a time of 1.1 times the healthy one is 0.1."""
+    """Hold slow-downs as shares of the healthy value: 0.1 is a rate of 0.9 or a time of 1.1 times the healthy one."""
 
     in_a_run: float
     in_a_week: float
@@ -50,10 +50,13 @@ class Sensitivity:
 def sensitivity_of(
     sample: Healthy, limits: Limits, false_alarms: float, a_series: float, a_night: float
 ) -> Sensitivity | None:
-    """The slow-downs that ``limits`` of ``sample`` find on the weaker side; ``None`` unless the level is above 0.
+    """Return the slow-downs that ``limits`` of ``sample`` find on the weaker side.
 
-    ``a_series`` and ``a_night`` are how many values there are of one set of nodes, in all and in a night. Over a week
-    what adds up is found, too (``adding_up``), at ``false_alarms``, the rate at which a night judges a series.
+    Over a week, values that add up count, too (``adding_up``). Return ``None`` unless the level is above 0.
+
+    :param false_alarms: the rate of false positives at which a night judges a series.
+    :param a_series: the number of values of one set of nodes.
+    :param a_night: the number of values of one set of nodes in a night.
     """
     sides = [side for side, bound in ((-1, limits.lower), (1, limits.upper)) if math.isfinite(bound)]
     if not sides or limits.centre <= 0 or sample.as_measured.min() <= 0:
@@ -64,9 +67,9 @@ def sensitivity_of(
 
 
 def _in_a_run(values: Array, side: int, limits: Limits) -> float:
-    """By how much a value has to be worse for 95 % of healthy ones to be out of bounds.
+    """Return the slow-down that puts 95 % of healthy values out of bounds.
 
-    A new value is beyond the k-th of n with probability k / (n + 1), whatever the distribution (Wilks 1941).
+    A new value is beyond the k-th of n with probability k / (n + 1), for any distribution (Wilks 1941).
     """
     ordered = np.sort(values)[::side]
     best = float(ordered[max(math.floor((1 - FOUND) * (len(values) + 1)) - 1, 0)])
@@ -74,7 +77,7 @@ def _in_a_run(values: Array, side: int, limits: Limits) -> float:
 
 
 def _in_a_week(values: Array, side: int, false_alarms: float, earlier: int, repeats: float) -> float:
-    """The slow-down that adds up in a week of nights, from the scores that the sample's own values would have."""
+    """Return the slow-down that adds up in a week of nights, from the scores of the sample's own values."""
     if earlier < LEAST_EARLIER:
         return math.inf
     limit = sum_limit(earlier, false_alarms * SHARE / repeats)
@@ -82,7 +85,7 @@ def _in_a_week(values: Array, side: int, false_alarms: float, earlier: int, repe
 
     def margin(slow_down: float) -> float:
         worse = scores(values * (1 + side * slow_down), values) * side - ALLOWANCE
-        # The level before is known from as many values, which wander, too.
+        # The earlier level comes from so many values, which vary, too.
         wandering = math.sqrt(number * float(worse.var()) + number**2 / earlier)
         return number * float(worse.mean()) - limit - _QUANTILE_OF_FOUND * wandering
 
@@ -92,7 +95,7 @@ def _in_a_week(values: Array, side: int, false_alarms: float, earlier: int, repe
 
 @dataclass(frozen=True)
 class Proposal:
-    """One reference and where it comes from."""
+    """Hold a proposed reference and its source."""
 
     place: ReferencePath
     limits: Limits
@@ -104,16 +107,16 @@ class Proposal:
 
     @property
     def finds(self) -> str:
-        """The slow-downs that the bounds find, in words."""
+        """Return the slow-downs that the bounds find, in words."""
         if self.sight is None:
-            return "cannot say what slow-down it finds: its level is not above 0"
-        return f"finds {slow_downs_in_words(self.sight.in_a_run, self.sight.in_a_week)} (with 95 %)"
+            return "finds an unknown slow-down, because its level is not above 0"
+        return f"finds {slow_downs_in_words(self.sight.in_a_run, self.sight.in_a_week)} (with 95 % probability)"
 
 
 def read_references(folder: pathlib.Path) -> dict[str, Any]:
-    """The site's reference files by name, with their comments.
+    """Return the site's reference files by name, with their comments.
 
-    :raises InputError: there is none, or one is no YAML mapping.
+    :raises InputError: there is no file, or a file is no YAML mapping.
     """
     documents = {}
     for path in sorted(folder.glob("*.yaml")):
@@ -124,12 +127,12 @@ def read_references(folder: pathlib.Path) -> dict[str, Any]:
         if not isinstance(documents[path.name], dict):
             raise InputError(f"{clean(str(path))}: expected a mapping from check class to references")
     if not documents:
-        raise InputError(f"{folder}: no reference files (*.yaml) in there")
+        raise InputError(f"{folder}: no reference files (*.yaml) in this folder; add one, for instance network.yaml")
     return documents
 
 
 def diff(folder: pathlib.Path, proposals: Sequence[Proposal], today: datetime.date) -> str:
-    """The change of all files in ``folder`` that the proposals make."""
+    """Return the unified diff of all files in ``folder`` that the proposals change."""
     parts: list[str] = []
     for name in sorted({proposal.place.file for proposal in proposals}):
         path = folder / name
@@ -154,7 +157,7 @@ def _yaml() -> YAML:
 
 
 def _null(representer: Any, _: None) -> Any:
-    """In full: ruamel's own empty scalar cannot stand in a list."""
+    """Write ``null`` in full, because ruamel's empty scalar is not possible in a list."""
     return representer.represent_scalar("tag:yaml.org,2002:null", "null")
 
 
@@ -168,7 +171,7 @@ def _enter(document: Any, proposal: Proposal, today: datetime.date) -> None:
     *path, metric = proposal.place.keys
     node = document
     for key in path:
-        # References that other checks share by an alias must not change with this one.
+        # Other checks may share these references by an alias; they must not change.
         node[key] = copy.deepcopy(node[key]) if key in node else CommentedMap()
         if node[key].anchor.value:
             node[key].yaml_set_anchor(None)
@@ -186,7 +189,7 @@ def _enter(document: Any, proposal: Proposal, today: datetime.date) -> None:
     sources = document.setdefault("$sources", CommentedSeq())
     old = [item for item in sources if item.get("match") == source["match"]]
     if old:
-        # The old bound's slow-downs do not hold for the new one.
+        # The slow-downs of the old bound are wrong for the new one.
         for key in ("finds_in_a_run", "finds_in_a_week"):
             old[0].pop(key, None)
         old[0].update(source)
@@ -195,7 +198,7 @@ def _enter(document: Any, proposal: Proposal, today: datetime.date) -> None:
 
 
 def _share(slow_down: float) -> float:
-    """Rounded up, so that it is not more than what is found."""
+    """Round up, so that the stated slow-down is surely found."""
     return math.ceil(slow_down * 1000) / 1000
 
 
@@ -209,28 +212,31 @@ def _entry(proposal: Proposal) -> CommentedSeq:
 
 
 def _bound(bound: float, value: float, outwards: int) -> float | None:
-    """As ReFrame wants it: a fraction of the value, absolute when that is 0; rounded to ``outwards``, -1 or 1."""
+    """Return the bound for ReFrame: a fraction of the value, or absolute if that is 0.
+
+    Round it in the direction ``outwards``, -1 or 1.
+    """
     if not math.isfinite(bound):
         return None
     rounding = decimal.ROUND_FLOOR if outwards < 0 else decimal.ROUND_CEILING
     if value:
         exact = (decimal.Decimal(bound) - decimal.Decimal(value)) / abs(decimal.Decimal(value))
         written = exact.quantize(_STEP, rounding)
-        # ReFrame computes the bound in binary, and may end a last digit short of it.
+        # ReFrame computes the bound in binary and may miss it in the last digit.
         if (value * (1 + math.copysign(1, value) * float(written)) - bound) * outwards < 0:
             written += outwards * _STEP
     else:
         written = decimal.Context(prec=4, rounding=rounding).create_decimal_from_float(bound)
-    # Rounding may have taken the value past the bound, and ReFrame refuses one on the other side.
+    # Rounding may move the value past the bound, and ReFrame refuses a bound on the wrong side.
     return outwards * max(0.0, outwards * float(written)) or 0.0
 
 
 def proposals(
     found: Iterable[ReferenceSample], false_alarms: float, of_nights: float
 ) -> tuple[list[Proposal], list[str]]:
-    """Return a proposal for each of ``found``, and in words the reasons where there is none.
+    """Return the proposals for ``found``, and the reasons for the samples without a proposal.
 
-    ``of_nights``: the rate of false alarms at which a night judges a series of the site.
+    :param of_nights: the rate of false positives at which a night judges a series of the site.
     """
     proposed, refused, informational = [], [], 0
     for one in found:
@@ -244,14 +250,14 @@ def proposals(
             refused.append(f"no reference for {one.place.dotted}: {err}")
             continue
         samples = len(sample.values)
-        pattern = f"; by {sample.pattern.period}, bounds hold on each" if sample.pattern else ""
+        pattern = f"; bounds hold for every {sample.pattern.period}" if sample.pattern else ""
         method = (
             f"median of {samples} values, {one.window}; bounds that a healthy value crosses with probability "
-            f"{false_alarms:g} (tails as the sample has them), not inside what was measured{pattern}; "
+            f"{false_alarms:g} (tails from the sample), outside all measured values{pattern}; "
             f"{len(one.values) - samples} outliers left out; no failed node check, no transient"
         )
         seen = sensitivity_of(sample, limits, of_nights, one.a_series, one.a_night)
         proposed.append(Proposal(one.place, limits, one.unit, "learned", samples, method, seen))
     if informational:
-        refused.insert(0, f"{informational} informational metrics left out: a reference would gate them")
+        refused.insert(0, f"{informational} informational metrics left out, because a reference would make them fail")
     return proposed, refused

@@ -1,4 +1,4 @@
-"""Measured values, gathered by the reference that judges them."""
+"""Group measured values by the reference that judges them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,20 +17,20 @@ _PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")
 
 @dataclass(frozen=True)
 class ReferencePath:
-    """Where a reference stands: the file, and the keys below it with the metric last."""
+    """Locate a reference: the file, and the keys in it with the metric last."""
 
     file: str
     keys: tuple[str, ...]
 
     @property
     def dotted(self) -> str:
-        """As the patterns of ``$sources`` see it."""
+        """Return the keys joined by dots, as the patterns of ``$sources`` match them."""
         return ".".join(self.keys)
 
 
 @dataclass(frozen=True)
 class ReferenceSample:
-    """All values of one reference, oldest first; ``informational``: nothing is held against them, nor has to be."""
+    """Hold all values of one reference, oldest first; ``informational``: they need no reference and have none."""
 
     place: ReferencePath
     unit: str
@@ -40,7 +40,7 @@ class ReferenceSample:
     times: Array
     a_series: float
     a_night: float
-    """How many values the series has of one set of nodes, on average, and of one in a night."""
+    """``a_series``: mean number of values of one set of nodes; ``a_night``: the same in one night."""
 
     @property
     def window(self) -> str:
@@ -48,9 +48,9 @@ class ReferenceSample:
 
 
 def samples(site: str, series: list[MetricSeries], documents: Mapping[str, Any], newest: int) -> list[ReferenceSample]:
-    """The ``newest`` values of each reference; ``documents`` are the site's reference files by name, read as YAML.
+    """Return the ``newest`` values of each reference; ``documents`` are the site's reference files (name -> YAML).
 
-    Series of a check that no file knows are left out (``unknown_checks``).
+    Series of a check that is in no file are left out (see ``unknown_checks``).
     """
     gathered: dict[ReferencePath, list[MetricSeries]] = {}
     for one in series:
@@ -61,7 +61,7 @@ def samples(site: str, series: list[MetricSeries], documents: Mapping[str, Any],
 
 
 def unknown_checks(series: list[MetricSeries], documents: Mapping[str, Any]) -> list[str]:
-    """Advice about each check that no file knows, although its metrics need references."""
+    """Return advice on each check that is in no file although its metrics need references."""
     unknown: dict[tuple[str, str], dict[str, str]] = {}
     for one in series:
         if not _informational(one) and not any(one.check_class in document for document in documents.values()):
@@ -69,7 +69,7 @@ def unknown_checks(series: list[MetricSeries], documents: Mapping[str, Any]) -> 
     found = []
     for (name, family), parameters in sorted(unknown.items()):
         index = f"$index: [{', '.join(parameters)}]" if parameters else ""
-        keys = ", with those keys of $index that its references differ by" if parameters else ""
+        keys = "; keep only the keys of $index by which its references differ" if parameters else ""
         found.append(
             f"no reference file has {name}: add `{name}: {{{index}}}` to {family.partition('/')[0]}.yaml{keys}"
         )
@@ -77,7 +77,7 @@ def unknown_checks(series: list[MetricSeries], documents: Mapping[str, Any]) -> 
 
 
 def _informational(series: MetricSeries) -> bool:
-    """Unless the site has given it a bound all the same."""
+    """Return whether the series is informational and the site has no bound for it."""
     return series.informational and not series.bounded
 
 
@@ -96,7 +96,7 @@ def _places(site: str, series: MetricSeries, documents: Mapping[str, Any]) -> It
 
 
 def _key(entry: Any, value: str) -> str:
-    """The key of ``entry`` for ``value``: itself, or the regular expression that matches it as a whole."""
+    """Return the key of ``entry`` for ``value``: the value itself, or a regular expression that matches all of it."""
     if isinstance(entry, dict) and value not in entry:
         for key in entry:
             try:

@@ -1,1 +1,1 @@
-"""The nights of a site: verdicts, trends and coverage of nodes over time."""
+"""Summarise the nights of a site: verdicts, trends and coverage of nodes over time."""

@@ -1,4 +1,4 @@
-"""All nights of a site, oldest first: their summaries, when each node was covered last, and a calendar."""
+"""Read all nights of a site, oldest first: summaries, the last coverage of each node, and a calendar."""
 
 import calendar
 import datetime
@@ -11,41 +11,45 @@ from dataclasses import dataclass
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, load_acknowledgements
 from kappa.core.record.load import CONFIRMATIONS
 from kappa.core.sites.load import Site
 from reports.nightly.night import RECORD, SUMMARY, Night, load_night, load_record, report_files, to_json
 from reports.nightly.summarise import summarise
 
 NIGHTS = "nights"
-# Seconds after its deadline within which a night that was lost may still leave a report, and is judged each time.
+# A lost night may still leave a report for so many seconds after its deadline. Until then Kappa judges it each time.
 LATE_S = 86400.0
 
 
 @dataclass(frozen=True)
 class Archive:
+    """Hold the nights of a site, oldest first; ``damaged`` are the problems of unreadable nights."""
+
     nights: tuple[Night, ...]
     running: tuple[str, ...]
-    """Folders of nights that have not ended, and still may."""
+    """Folders of nights that have not ended and still may end."""
     damaged: tuple[str, ...]
+    acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The site's nodes, as the newest night that saw any lists them."""
+        """Return the site's nodes, from the newest night that lists any."""
         return next((night.nodes for night in reversed(self.nights) if night.nodes), ())
 
     @property
     def before(self) -> Night | None:
-        """The night that the newest one is compared with: the last one before it that came to its end."""
+        """Return the last night before the newest that ended; the newest is compared with it."""
         return next((night for night in reversed(self.nights[:-1]) if night.ended is not None), None)
 
     @property
     def lost(self) -> tuple[Night, ...]:
-        """Nights between these two: their machine failed."""
+        """Return the nights between ``before`` and the newest; they did not end."""
         return self.nights[self.nights.index(self.before) + 1 if self.before else 0 : -1]
 
     @property
     def nodes_with_turns(self) -> tuple[str, ...]:
-        """The ``nodes`` that the rotation can measure; all, if the night does not say it."""
+        """Return the ``nodes`` that the rotation can measure; all nodes if the night did not record them."""
         newest = next((night for night in reversed(self.nights) if night.nodes), None)
         return () if newest is None else newest.nodes if newest.single is None else newest.single
 
@@ -59,9 +63,9 @@ class Archive:
 
 
 def open_archive(results: pathlib.Path, site: Site, now: float | None = None) -> Archive:
-    """Every night below ``results``; one that neither ended nor has time left is judged as it is.
+    """Read every night below ``results``; judge a night as it is if it has not ended and its time is over.
 
-    :raises InputError: the site cannot be used, which is no damage of a night.
+    :raises InputError: the site is not usable; this is no damage of a night.
     """
     site.require_expectations()
     now = time.time() if now is None else now
@@ -73,7 +77,7 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
                 nights.append(kept)
                 continue
             record = load_record(folder)
-            # There are never two at once: an earlier one than the newest has ended, in whatever way.
+            # Nights never overlap, so every night before the newest has ended in some way.
             if record.ended is None and now < record.deadline and folder == folders[-1]:
                 running.append(folder.name)
                 continue
@@ -84,23 +88,28 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
         nights.append(night)
         _keep(folder / SUMMARY, night)
     nights.sort(key=lambda night: (night.night, night.started))
-    return Archive(tuple(nights), tuple(running), tuple(damaged))
+    acknowledged = NOTHING_ACKNOWLEDGED
+    try:
+        acknowledged = load_acknowledgements(results, datetime.date.fromtimestamp(now))
+    except InputError as err:
+        damaged.append(f"no finding counts as acknowledged: {err}")
+    return Archive(tuple(nights), tuple(running), tuple(damaged), acknowledged)
 
 
 def _may_be_late(kept: Night, folder: pathlib.Path, now: float) -> bool:
-    """Whether more may have come of a night that never said that it ended: what its conductor started goes on alone."""
+    """Return whether a night without a recorded end may have new reports, because its jobs go on alone."""
     if kept.ended is not None:
         return False
     if now < load_record(folder).deadline + LATE_S:
         return True
     summarised = (folder / SUMMARY).stat().st_mtime
     found = (folder / RECORD, *report_files(folder), *folder.glob(f"{CONFIRMATIONS}/*.json"))
-    # The time of the change, not of the contents: a report gets its name only after it was written.
+    # ctime, not mtime: a report is renamed to its final name only after it was written.
     return any(path.stat().st_ctime >= summarised for path in found)
 
 
 def _keep(path: pathlib.Path, night: Night) -> None:
-    """A summary that cannot be kept is made again next time."""
+    """Write a summary; if that fails, print a warning, and the next call makes the summary again."""
     try:
         write_atomically(path, to_json(night))
     except InputError as err:
@@ -108,13 +117,13 @@ def _keep(path: pathlib.Path, night: Night) -> None:
 
 
 def reports_of(results: pathlib.Path, nights: Iterable[Night]) -> list[pathlib.Path]:
-    """The ReFrame reports of ``nights`` that exist."""
+    """Return the existing ReFrame reports of ``nights``."""
     return [path for night in nights for path in report_files(results / NIGHTS / night.folder)]
 
 
 @dataclass(frozen=True)
 class NodeCoverage:
-    """``last``: the newest night that covered the node."""
+    """Describe the coverage of a node. ``last``: the newest night that covered it."""
 
     node: str
     last: datetime.date | None
@@ -122,10 +131,10 @@ class NodeCoverage:
 
 
 def node_coverage(archive: Archive) -> list[NodeCoverage]:
-    """Every node that has turns, longest not covered first.
+    """Return every node in the rotation, the longest not covered first.
 
-    A node is overdue when the nights that the newest one promised have gone by since it was covered, or since the
-    first night.
+    The newest night states within how many nights the rotation covers each node. A node is overdue if so many nights
+    have passed since it was covered, or since the first night.
     """
     if not archive.nights:
         return []
@@ -146,7 +155,10 @@ Week = list["Day"]
 
 @dataclass(frozen=True)
 class Day:
-    """``date`` is ``None`` outside of the month; ``night`` is the worst of the day's, ``None`` without one."""
+    """Describe a day of the calendar.
+
+    ``date`` is ``None`` outside the month; ``night`` is the day's worst night, or ``None``; ``runs`` counts its nights.
+    """
 
     date: datetime.date | None
     night: Night | None
@@ -165,7 +177,7 @@ class Month:
 
 
 def months(nights: Sequence[Night]) -> list[Month]:
-    """Every month from the first night to the last."""
+    """Return every month from the last night back to the first."""
     if not nights:
         return []
     by_day: dict[datetime.date, list[Night]] = {}

@@ -1,4 +1,4 @@
-"""The dashboard: one self-contained HTML page over all nights of a site, with every series over time."""
+"""Render the dashboard: one self-contained HTML page of all nights of a site, with every series over time."""
 
 import datetime
 import math
@@ -13,18 +13,19 @@ from reports.history.judgement import MIN_VALUES, JudgedSeries
 from reports.history.listing import HEADER
 from reports.history.listing import row as finding_row
 from reports.nightly.archive import Archive, months, node_coverage
-from reports.nightly.message import changes_between, first_step
+from reports.nightly.message import acknowledged_findings, changes_between, first_step
 from reports.nightly.night import Night
+from reports.nightly.night_findings import of_problem, of_series
 from reports.show.html_page import OWN, render_page
 from reports.show.plot import with_unit
 from reports.verdict.state import State
 
-# So many are drawn when the page opens; each other can be chosen.
+# The number of series drawn when the page opens; the reader can choose others.
 LIMIT = 24
 ROWS_LIMIT = 60
-# Most values of all series together. With many nodes, each series has fewer of its newest values, down to the least.
+# The most values of all series together, and the least per series. With many nodes, a series has fewer old values.
 VALUES_LIMIT, LEAST_VALUES = 200_000, 30
-# Months that are open; earlier ones unfold by year.
+# Months that are shown unfolded; earlier months are folded by year.
 RECENT_MONTHS = 12
 RECENT_NIGHTS = 30
 FINDINGS_LIMIT = 50
@@ -32,7 +33,10 @@ FINDINGS_LIMIT = 50
 
 @dataclass(frozen=True)
 class Trend:
-    """``rows`` have the columns of ``header``, oldest first; ``drawing`` is what the page's script draws."""
+    """Hold a series over time.
+
+    ``rows`` have the columns of ``header``, oldest first; ``drawing`` is the input of the page's script.
+    """
 
     title: str
     caption: str
@@ -43,7 +47,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class Trends:
-    """``shown``: the first to be drawn; ``drawings``: of all, in the same order, over ``days``."""
+    """Hold all series: ``shown`` are drawn first; ``drawings`` are all of them in the same order, over ``days``."""
 
     shown: list[Trend]
     days: list[str]
@@ -51,9 +55,9 @@ class Trends:
 
 
 def trends(findings: Sequence[JudgedSeries], nights: Sequence[Night]) -> Trends:
-    """Every series of two values or more: what changed or left its bounds first.
+    """Return every series with at least two values; changed series and series out of bounds come first.
 
-    A value counts for its night, whenever after midnight it was measured.
+    A value counts for its night, even if it was measured after midnight.
     """
     of_night = {session: night.day for night in nights for session in night.sessions}
     ranked = sorted((one for one in findings if len(one.series.values) > 1), key=_rank)
@@ -66,7 +70,7 @@ def trends(findings: Sequence[JudgedSeries], nights: Sequence[Night]) -> Trends:
 
 
 def _rank(one: JudgedSeries) -> tuple[bool, bool, float]:
-    """Worse first, then other changes, then by how far the worst value is out of its bounds."""
+    """Return the sort key: worse series first, then other changes, then the values farthest out of bounds."""
     return not one.worse, not one.finding.changed, -max(_excess(one, value) for value in one.series.values)
 
 
@@ -77,7 +81,7 @@ def _excess(one: JudgedSeries, value: float) -> float:
 
 
 def _days(one: JudgedSeries, of_night: Mapping[str, datetime.date]) -> list[datetime.date]:
-    """The day of each value: of its night, or else on which it was measured."""
+    """Return the day of each value: the day of its night, or else the day of the measurement."""
     return [
         of_night.get(row.partition(":")[0]) or datetime.datetime.fromtimestamp(seconds, datetime.UTC).date()
         for row, seconds in zip(one.series.rows, one.series.times, strict=True)
@@ -87,10 +91,10 @@ def _days(one: JudgedSeries, of_night: Mapping[str, datetime.date]) -> list[date
 def _trend(one: JudgedSeries, days: list[datetime.date], number: Mapping[datetime.date, int], newest: int) -> Trend:
     series, finding = one.series, one.finding
     nodes = f" {series.folded_nodes}" if series.nodes else ", any nodes"
-    # A night that began yesterday ends after what was measured by hand today: by day, then as measured.
+    # Sort by day, then by time: a run by hand today may end before the night that began yesterday.
     points = sorted(zip(days, map(float, series.values), strict=True), key=lambda point: point[0])
     outside = sum(_excess(one, value) > 0 for _, value in points)
-    more = f" to judge by its past: {len(points)} of {MIN_VALUES}" if finding.kind is FindingKind.THIN else ""
+    more = f" for a comparison with its past: {len(points)} of {MIN_VALUES}" if finding.kind is FindingKind.THIN else ""
     caption = [one.verdict + (f" since {one.since}" if finding.changed else more)]
     caption += [f"{counted(outside, 'value')} out of bounds"] if outside else []
     caption += [f"allowed {allowed(series.lower, series.upper)} {series.unit}".rstrip()] if series.bounded else []
@@ -119,14 +123,14 @@ def _trend(one: JudgedSeries, days: list[datetime.date], number: Mapping[datetim
 
 
 def _short(value: float) -> float | None:
-    """With as many digits as a drawing has; ``None`` unbounded."""
+    """Return the value with five digits, enough for a drawing; ``None`` for an infinite bound."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
 
 
 def _levels(
     one: JudgedSeries, days: list[datetime.date], number: Mapping[datetime.date, int]
 ) -> list[list[float | None]]:
-    """(first day, last day, value) before and after a change."""
+    """Return [first day, last day, value] before and after a change."""
     finding = one.finding
     if not finding.changed:
         return []
@@ -136,14 +140,14 @@ def _levels(
 
 
 def _change_points(one: JudgedSeries) -> list[int]:
-    """A drift has none: it begins with the series."""
+    """Return the indices of the change points; a drift has none, because it begins with the series."""
     last = len(one.series.values) - 1
     return [point for point in (*one.finding.points, *([one.finding.at] if one.finding.points == () else []))
             if one.finding.changed and 0 < point <= last]  # fmt: skip
 
 
 def render(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
-    """The page on ``archive``, which has at least one night. Everything from reports is escaped."""
+    """Return the page of ``archive``, which has at least one night. Every value from reports is escaped."""
     now = archive.nights[-1]
     series = trends(findings, archive.nights)
     calendar = months(archive.nights)
@@ -166,7 +170,10 @@ def render(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
         now=now,
         change=changes_between(archive.before, now, findings),
         before=archive.before,
-        first_step=first_step(now, findings),
+        first_step=first_step(now, findings, archive.acknowledged),
+        acknowledged=acknowledged_findings(archive, findings),
+        known_problem=lambda problem: archive.acknowledged.of(of_problem(now, problem)),
+        known_series=lambda one: archive.acknowledged.of(of_series(one)),
         recent=calendar[:RECENT_MONTHS],
         earlier=calendar[RECENT_MONTHS:],
         nights=archive.nights[: -RECENT_NIGHTS - 1 : -1],
@@ -183,7 +190,10 @@ def render(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
 
 
 def _suspects(archive: Archive) -> list[tuple[str, int, str, str, tuple[str, ...]]]:
-    """(node, nights suspect among the recent ones, first of them, last, evidence of the last), most often first."""
+    """Return (node, number of recent nights as a suspect, first night, last night, evidence of the last night).
+
+    The suspects of the newest night come first, then the most frequent.
+    """
     found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for night in archive.nights[-RECENT_NIGHTS:]:
         for node, evidence in night.suspects.items():

@@ -1,16 +1,19 @@
-"""The changes since the night before, the first thing to do, and a short message in Markdown that tells both."""
+"""Find the changes since the night before and the first thing to do, and write both as a short Markdown message."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted, figure
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgement, Acknowledgements
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive, node_coverage
 from reports.nightly.night import Night, Problem
+from reports.nightly.night_findings import findings_of_night, of_problem, of_series
 from reports.verdict.state import State
 
-# A message is read on a phone; the dashboard has the rest.
+# The most lines of a list: the message is for a phone, and the dashboard has the rest.
 LIMIT = 8
 LINE_LIMIT = 400
 _MEANING = re.compile(r"([\\`*_\[\]<>#|~@&])")
@@ -18,7 +21,10 @@ _MEANING = re.compile(r"([\\`*_\[\]<>#|~@&])")
 
 @dataclass(frozen=True)
 class NightChanges:
-    """``verdict`` is empty when it is the same as before; ``worse`` and ``otherwise`` are series that changed since."""
+    """Hold the changes since the night before.
+
+    ``verdict`` is empty if it did not change; ``worse`` and ``otherwise`` are series that changed since.
+    """
 
     verdict: str
     failing: tuple[Problem, ...]
@@ -35,7 +41,11 @@ class NightChanges:
 
 
 def changes_between(before: Night | None, now: Night, findings: list[JudgedSeries]) -> NightChanges:
-    """``findings`` are those of the whole history; what began after ``before`` or is first found now is a change."""
+    """Return the changes between two nights.
+
+    ``findings`` cover the whole history. A finding is a change if it began after ``before`` or is found for the first
+    time now.
+    """
     was = {problem.case: problem for problem in _failed(before)}
     fails = {problem.case: problem for problem in _failed(now)}
     mended = [problem for case, problem in was.items() if case not in fails and _passed(case, now)]
@@ -57,12 +67,15 @@ def changes_between(before: Night | None, now: Night, findings: list[JudgedSerie
 
 
 def _passed(case: str, now: Night) -> bool:
-    """A case that did not run tonight, or has a gap of its own, is not mended; gaps of other cases do not matter."""
+    """Return whether the case ran this night without a gap of its own and passed; gaps of other cases do not matter."""
     return not now.gaps if now.passed is None else case in now.passed
 
 
 def _answered(evidence: tuple[str, ...], now: Night) -> bool:
-    """Whether all the cases that spoke against a node passed tonight; each piece of evidence begins with its case."""
+    """Return whether all cases with evidence against a node passed this night.
+
+    Each piece of evidence starts with the title of its case.
+    """
     if now.passed is None:
         return not now.gaps
     passed = tuple(f"{case}: " for case in now.passed)
@@ -73,11 +86,16 @@ def _failed(night: Night | None) -> list[Problem]:
     return [problem for problem in night.problems if problem.state is State.FAIL] if night else []
 
 
-def first_step(night: Night, findings: list[JudgedSeries]) -> str:
-    """The one thing to do first: the node that most speaks against, else the first failure, gap or slow series."""
-    failed = _failed(night)
-    if night.suspects:
-        node = max(sorted(night.suspects), key=lambda name: len(night.suspects[name]))
+def first_step(
+    night: Night, findings: list[JudgedSeries], acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
+) -> str:
+    """Return the first thing to do; skip acknowledged findings.
+
+    Look at the node with the most evidence against it, or else the first failure, the first gap or a worse series.
+    """
+    failed = [problem for problem in _failed(night) if not acknowledged.of(of_problem(night, problem))]
+    if suspects := [node for node in sorted(night.suspects) if not acknowledged.of_node(node)]:
+        node = max(suspects, key=lambda name: len(night.suspects[name]))
         about = next((problem for problem in failed if node in problem.line), failed[0] if failed else None)
         hint = f" Hint: {about.hint}." if about and about.hint else ""
         return f"Look at {node}: {counted(len(night.suspects[node]), 'finding')} against it.{hint}"
@@ -86,73 +104,93 @@ def first_step(night: Night, findings: list[JudgedSeries]) -> str:
         return f"Look at {failed[0].case}: {failed[0].line}.{hint}"
     if night.gaps:
         return f"Find out why the night is incomplete: {night.gaps[0]}."
-    if slow := [one for one in findings if one.worse]:
+    if slow := [one for one in findings if one.worse and not acknowledged.of(of_series(one))]:
         one = slow[0]
         nodes = f" on {one.series.folded_nodes}" if one.series.nodes else ""
-        changes = f" At that time changed: {'; '.join(one.changes)}." if one.changes else ""
+        changes = f" Changed at that time: {'; '.join(one.changes)}." if one.changes else ""
         return f"Look at {one.series.title}{nodes}, {one.verdict} since {one.since}.{changes}"
-    return "Nothing to do."
+    return "Every finding is acknowledged." if findings_of_night(night, findings) else "Nothing to do."
 
 
-def message(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
-    """The message on the newest night of ``archive``, which has at least one."""
+def acknowledged_findings(archive: Archive, findings: list[JudgedSeries]) -> list[tuple[str, Acknowledgement]]:
+    """Return the acknowledged findings of the newest night, by name."""
+    named = [one.finding for one in findings_of_night(archive.nights[-1], findings)]
+    return [(finding.name, known) for finding in named if (known := archive.acknowledged.of(finding))]
+
+
+def message(site: str, archive: Archive, findings: list[JudgedSeries], links: Sequence[str] = ()) -> str:
+    """Return the message on the newest night of ``archive``, which has at least one night.
+
+    :param links: URLs of the night's pages, for the end of the message.
+    """
     before, now = archive.before, archive.nights[-1]
     change = changes_between(before, now, findings)
     lines = [f"# {escape(site)}, night of {now.night}: {now.state.label}", "", f"{escape(now.headline)}.", ""]
-    lines += [f"**First:** {escape(first_step(now, findings))}", ""]
+    lines += [f"**First:** {escape(first_step(now, findings, archive.acknowledged))}", ""]
     if now.drain:
         lines += [
-            "To take it out of service (a suggestion, nothing runs it):",
+            "This command drains the node. Kappa does not run it:",
             "",
             f"    {one_line(now.drain[0], LINE_LIMIT)}",
             "",
         ]
     if now.actions:
-        lines += ["## Nodes out of service, or back", "", *_listed([escape(line) for line in now.actions]), ""]
-    since = f"the night of {before.night}" if before else "ever"
-    lines += [f"## Changed since {since}", "", *_changes(change, archive.lost), ""]
+        lines += ["## Nodes drained or resumed", "", *_listed([escape(line) for line in now.actions]), ""]
+    since = f"Changed since the night of {before.night}" if before else "Found in the first night"
+    lines += [f"## {since}", "", *_changes(change, archive), ""]
     lasting = [problem for problem in now.problems if problem.state is State.FAIL and problem not in change.failing]
     if lasting:
-        lines += ["## Still failing", "", *_listed([_problem(problem) for problem in lasting]), ""]
+        lines += ["## Still failing", "", *_listed([_problem(problem, archive) for problem in lasting]), ""]
+    if known := acknowledged_findings(archive, findings):
+        lines += ["## Acknowledged", "", *_listed([escape(f"{name}: {one}") for name, one in known]), ""]
     if missing := (*now.gaps, *archive.damaged):
         lines += ["## Not judged", "", *_listed([escape(gap) for gap in missing]), ""]
     if now.left_out_by_budget:
         lines += [f"{escape(now.left_out_by_budget)}.", ""]
-    lines += [escape(_covered(archive, now))]
+    lines += [escape(_covered(archive, now)), ""]
+    lines += [f"<{link}>" for link in links]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def escape(text: str) -> str:
-    """``text`` on one line, with nothing in it that Markdown or HTML would act on."""
+    """Return ``text`` on one line, with all Markdown and HTML markup escaped."""
     return _MEANING.sub(r"\\\1", one_line(text, LINE_LIMIT)).replace("://", ":\u200b//")
 
 
-def _changes(change: NightChanges, lost: tuple[Night, ...]) -> list[str]:
+def _changes(change: NightChanges, archive: Archive) -> list[str]:
+    lost = archive.lost
     if change.nothing and not lost:
         return ["Nothing."]
     lines = [
-        f"lost, its machine failed or it was killed: the night of {night.night} in {escape(night.folder)}"
+        f"lost night: {night.night} in {escape(night.folder)}; its machine failed, or the night was killed"
         for night in lost
     ]
     lines += [f"verdict: {change.verdict}"] if change.verdict else []
-    lines += [f"new suspect: **{escape(node)}**" for node in change.suspects]
-    lines += [f"new: {_problem(problem)}" for problem in change.failing]
-    lines += [f"{one.verdict}: {_series(one)}" for one in change.worse]
-    lines += [f"mended: {escape(problem.case)}" for problem in change.mended]
+    known = archive.acknowledged
+    lines += [f"new suspect: **{escape(node)}**{_until(known.of_node(node))}" for node in change.suspects]
+    lines += [f"new: {_problem(problem, archive)}" for problem in change.failing]
+    lines += [f"{one.verdict}: {_series(one)}{_until(known.of(of_series(one)))}" for one in change.worse]
+    lines += [f"no longer fails: {escape(problem.case)}" for problem in change.mended]
     lines += [f"no longer suspect: {escape(node)}" for node in change.cleared]
     lines += [f"{one.verdict}: {_series(one)}" for one in change.otherwise]
     return _listed(lines)
 
 
-def _problem(problem: Problem) -> str:
-    return escape(f"{problem.case}: {problem.line}")
+def _problem(problem: Problem, archive: Archive) -> str:
+    known = archive.acknowledged.of(of_problem(archive.nights[-1], problem))
+    return escape(f"{problem.case}: {problem.line}") + _until(known)
+
+
+def _until(known: Acknowledgement | None) -> str:
+    """By whom and why stands further below."""
+    return f", acknowledged until {known.until}" if known else ""
 
 
 def _series(one: JudgedSeries) -> str:
     finding, unit = one.finding, one.series.unit
     place = f" on {one.series.nodes}" if one.series.of_one_node else ""
     what = f"{one.series.title}{place}, {figure(finding.before)} → {figure(finding.after)} {unit}".strip()
-    changes = "; ".join(one.changes) or "nothing else that is recorded"
+    changes = "; ".join(one.changes) or "no recorded fact"
     return escape(f"{what}; changed at that time: {changes}")
 
 
@@ -163,10 +201,10 @@ def _listed(lines: list[str]) -> list[str]:
 
 def _covered(archive: Archive, now: Night) -> str:
     if not now.nights:
-        return "No rotation over nodes."
+        return "This night has no rotation over nodes."
     overdue = [one.node for one in node_coverage(archive) if one.overdue]
     late = f"; overdue: {', '.join(overdue)}" if overdue else ""
     return (
-        f"One by one tonight: {', '.join(now.covered) or 'no node'}"
+        f"Nodes measured alone this night: {', '.join(now.covered) or 'none'}"
         f" (each of {counted(len(archive.nodes_with_turns), 'node')} within {counted(now.nights, 'night')}{late})."
     )

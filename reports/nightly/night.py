@@ -1,6 +1,6 @@
-"""The files of a night: ``night.json``, which its conductor writes, and ``summary.json``, made once it has ended.
+"""Define the files of a night: ``night.json``, which its conductor writes, and ``summary.json``, made after its end.
 
-A summary has a few kilobytes, so that ten years of nights are read in seconds.
+A summary has a few kilobytes, so that ten years of nights load in seconds.
 """
 
 import datetime
@@ -25,10 +25,17 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True)
 class NightRecord:
-    """Times in seconds since 1970. ``night`` is the day it counts for, ``nights`` what the rotation was promised
-    (0 without one), ``planned`` the nodes whose turn it was. ``ended`` is ``None`` as long as it runs, or for ever when
-    its machine died; ``cut`` says what ended it before it was done, ``unscheduled`` why the next is not submitted.
-    ``actions`` is what was done to nodes by the site's rule, or why not, ``not_acted`` what kept it from more."""
+    """Record a night; times are in seconds since 1970.
+
+    - ``night``: the day that the night counts for.
+    - ``nights``: the rotation covers each node within so many nights; 0 without a rotation.
+    - ``planned``: the nodes due in the rotation.
+    - ``ended``: ``None`` while the night runs, and after its machine failed.
+    - ``cut``: the reason why the night was cut, or empty.
+    - ``unscheduled``: the reason why the next night is not submitted, or empty.
+    - ``actions``: actions on nodes by the site's quarantine rule, or the reasons against them.
+    - ``not_acted``: the reason why the rule was not carried out, or empty.
+    """
 
     night: DAY
     started: float
@@ -44,27 +51,30 @@ class NightRecord:
 
 
 def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The ReFrame reports on the nodes whose turn it was, one for each partition.
+    """Return the ReFrame reports on the nodes due in the rotation, one for each partition.
 
-    The first nights had them in one folder, without confirmations.
+    Early nights have them in one folder, without confirmations.
     """
     return sorted([*folder.glob("rotation/*/run-report.json"), *folder.glob("rotation/run-report-*.json")])
 
 
 def report_files(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The ReFrame reports of the night that exist, but for those of what was measured again."""
+    """Return the existing ReFrame reports of the night, without those of re-measurements."""
     main = folder / MAIN
     return [*([main] if main.exists() else []), *rotation_reports(folder)]
 
 
 def load_record(folder: pathlib.Path) -> NightRecord:
-    """:raises InputError: the file cannot be read or has a wrong key; names both."""
+    """Read ``night.json``.
+
+    :raises InputError: the file is unreadable or has a wrong key; the message names both.
+    """
     return load_json(folder / RECORD, NightRecord)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A case that failed, or was unstable: ``line`` says what and where, ``hint`` what to look at."""
+    """Describe a failed or unstable case: ``line`` has the failure and its nodes, ``hint`` the thing to look at."""
 
     case: str
     state: State
@@ -74,8 +84,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Night:
-    """Times in seconds since 1970; ``suspects`` maps a node to what speaks against it; ``nodes`` are all the site's,
-    ``planned`` and ``covered`` those whose turn it was, and of them those that came to a result."""
+    """Summarise a night; times are in seconds since 1970.
+
+    ``suspects``: node -> evidence. ``nodes``: all nodes of the site. ``planned``: the nodes due in the rotation.
+    ``covered``: the planned nodes with a result.
+    """
 
     night: DAY
     started: float
@@ -93,22 +106,22 @@ class Night:
     nodes: tuple[str, ...]
     nights: Annotated[int, msgspec.Meta(ge=0)]
     drain: tuple[str, ...]
-    """Commands that an operator may want; nothing runs them."""
+    """Suggested commands for an operator; Kappa does not run them."""
     actions: tuple[str, ...] = ()
-    """Actions on nodes by the site's rule, and the reasons where there was none."""
+    """Actions on nodes by the site's quarantine rule, or the reasons against them."""
     single: tuple[str, ...] | None = None
-    """The ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
+    """The ``nodes`` that have a check of one node; ``None`` if not recorded."""
     passed: tuple[str, ...] | None = None
-    """The cases that passed; ``None`` when they were not recorded."""
+    """The passed cases; ``None`` if not recorded."""
     budget: str = ""
-    """Node-hours; empty without one."""
+    """The budget in node-hours; empty without one."""
     left_out: tuple[str, ...] = ()
-    """The checks that it left out for its budget."""
+    """The checks that the night left out for its budget."""
     folder: str = ""
 
     @property
     def left_out_by_budget(self) -> str:
-        """In a sentence; empty when nothing was."""
+        """Return the checks left out by the budget in a sentence; empty if there are none."""
         if not self.left_out:
             return ""
         checks = f"{counted(len(self.left_out), 'check')}, {', '.join(self.left_out)}"
@@ -120,7 +133,7 @@ class Night:
 
     @property
     def has_page(self) -> bool:
-        """Whether its ``report.html`` was written: not when it was lost or cut before ReFrame left a report."""
+        """Return whether the night has a ``report.html``; a night that was lost or cut early has none."""
         return bool(self.sessions)
 
 
@@ -131,5 +144,8 @@ def to_json(night: Night) -> str:
 
 
 def load_night(folder: pathlib.Path) -> Night:
-    """:raises InputError: there is no summary, or it is damaged; names the file and the key."""
+    """Read ``summary.json``.
+
+    :raises InputError: the summary is missing or damaged; the message names the file and the key.
+    """
     return replace(load_json(folder / SUMMARY, Night), folder=folder.name)

@@ -1,7 +1,8 @@
-"""The outputs of a site's nights: dashboard, message, JUnit XML and a text file for node_exporter."""
+"""Write the outputs of a site's nights: dashboard, message, JUnit XML and a text file for node_exporter."""
 
 import pathlib
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,20 +20,34 @@ from reports.verdict.state import State
 
 if TYPE_CHECKING:
     from reports.history.judgement import JudgedSeries
+    from reports.nightly.alert import NightAlert
 
-# SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
+# SciPy, Arrow and Bokeh take seconds to load, and the start of a night does not need them.
 # ruff: noqa: PLC0415
 
 NEWEST = 500
+ALERT = "alert.json"
 
 
-def publish(site: Site, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
-    """Write ``results/nightly``; returns the exit status of the newest night, with ``gate`` of the history, too.
+def publish(
+    site: Site,
+    results: pathlib.Path,
+    textfile: pathlib.Path | None = None,
+    *,
+    gate: bool = False,
+    link: str = "",
+    deliver: "Callable[[NightAlert], None] | None" = None,
+) -> int:
+    """Write ``results/nightly`` and return the exit status of the newest night.
 
-    :param textfile: node_exporter's directory, where its file is put instead.
+    :param textfile: the folder of node_exporter's file; the default is ``results/nightly``.
+    :param gate: also fail if a series is worse than before.
+    :param link: the URL under which ``results`` is served, for links.
+    :param deliver: called with the alert when everything is written.
 
     :raises InputError: there is no night, or something cannot be read or written.
     """
+    from reports.nightly.alert import NO_LINKS, Links, make_alert
     from reports.nightly.dashboard import render
     from reports.nightly.message import message
     from reports.nightly.prometheus import prometheus
@@ -40,30 +55,35 @@ def publish(site: Site, results: pathlib.Path, textfile: pathlib.Path | None = N
     archive = open_archive(results, site)
     if not archive.nights:
         damaged = "".join(f"; {problem}" for problem in archive.damaged)
-        raise InputError(f"{results}: no night has ended yet; `kappa nightly run {site.name}` runs one{damaged}")
+        raise InputError(f"{results}: no night has ended yet; start one with `kappa nightly run {site.name}`{damaged}")
     problem = ""
     try:
         findings = _findings(results, archive)
     except InputError as err:
-        # A history that is damaged hides no verdict.
+        # A damaged history does not hide the verdict.
         findings, problem = [], str(err)
-        archive = replace(archive, damaged=(*archive.damaged, f"not held against the past: {problem}"))
+        archive = replace(archive, damaged=(*archive.damaged, f"not compared with the past: {problem}"))
     night = archive.nights[-1]
+    links = Links.of(link) if link else NO_LINKS
     folder = results / "nights" / night.folder
     output = results / "nightly"
     make_folder(output)
     write_atomically(output / "index.html", render(site.name, archive, findings))
     judged = judge_night(folder, load_record(folder), site)
-    write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem))
+    write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem, archive.acknowledged))
     metrics = (textfile or output) / f"{site.name}.prom"
     # node_exporter is another user.
-    write_atomically(metrics, prometheus(site.name, archive, findings), 0o644 if textfile else 0o600)
-    text = message(site.name, archive, findings)
+    write_atomically(metrics, prometheus(site.name, archive, findings, links), 0o644 if textfile else 0o600)
+    text = message(site.name, archive, findings, list(filter(None, (links.report(night), links.dashboard))))
     write_atomically(output / "message.md", text)
-    for problem in archive.damaged:
-        print(f"left out: {clean(problem)}", file=sys.stderr)
+    alert = make_alert(site.name, archive, findings, text, links)
+    write_atomically(output / ALERT, alert.document)
+    for damage in archive.damaged:
+        print(f"left out: {clean(damage)}", file=sys.stderr)
     print(text)
     print(f"dashboard: {clean(str(output / 'index.html'))}")
+    if deliver:
+        deliver(alert)
     return EXIT_STATUS[_with_history(night.state, findings, problem) if gate else night.state]
 
 
@@ -74,7 +94,7 @@ def _with_history(state: State, findings: "list[JudgedSeries]", problem: str) ->
 
 
 def _findings(results: pathlib.Path, archive: Archive) -> "list[JudgedSeries]":
-    """Every series judged by itself; across nodes where no set of nodes was measured often enough."""
+    """Judge every series; join the sets of nodes if none was measured often enough."""
     from reports.history import dataset
     from reports.history.dataset import History
     from reports.history.ingest import ingest
@@ -90,6 +110,6 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[JudgedSeries]":
     try:
         history = History(folder)
     except InputError:
-        return []  # no night has measured anything yet
+        return []  # no night has a measurement yet
     series = nightly_series(history, NEWEST)
     return judge_all(history, series, false_alarms_of(series))

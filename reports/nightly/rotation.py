@@ -1,4 +1,4 @@
-"""Which nodes are measured one by one tonight, so that each has its turn within a stated number of nights."""
+"""Choose the nodes that a night measures alone, so that each node is measured within a stated number of nights."""
 
 import math
 import pathlib
@@ -13,16 +13,16 @@ from reports.nightly.summarise import judge_night, nodes_of, single_nodes
 def tonight(
     nodes: Collection[str], last_turn: Mapping[str, float], last_covered: Mapping[str, float], nights: int
 ) -> list[str]:
-    """The nodes whose turn it is: those whose last turn is longest ago, never given first, equal ones by name.
+    """Return the nodes due in the rotation: never chosen first, then the longest ago; equal ones by name.
 
-    A share of ``1 / nights`` of ``nodes``, rounded up, so that each node has a turn in any ``nights`` nights in a row.
-    It is the turn that counts, not what came of it, else a node that nothing can measure would keep its place at the
-    front for ever and the others would have none. Those that their last turn left uncovered have another on top,
-    longest waiting first, as many again at most.
+    1. A share of ``1 / nights`` of ``nodes``, rounded up. So each node has a turn in any ``nights`` nights in a row.
+       A turn without a result counts, too. Otherwise a node that cannot be measured would block the others.
+    2. In addition nodes whose last turn had no result, the longest waiting first, at most as many again.
 
-    :param last_turn: when each node had its last turn; any figure that grows with time.
-    :param last_covered: the same of the last turn that came to a result.
+    :param last_turn: node -> time of its last turn, in any unit that grows with time.
+    :param last_covered: node -> time of its last turn with a result, in the same unit.
     :param nights: at least 1.
+    :raises ValueError: ``nights`` is less than 1.
     """
     if nights < 1:
         raise ValueError(f"expected at least 1 night, found {nights}")
@@ -33,24 +33,23 @@ def tonight(
 
 
 def turns(site: Site, results: pathlib.Path, night: pathlib.Path, nights: int) -> dict[str, list[str]]:
-    """Partition -> nodes to measure one by one: those whose last turn is longest ago, and some that it left uncovered.
+    """Return partition -> nodes to measure alone (see ``tonight``).
 
-    Of the nodes that ``PartitionState`` of the running night, in the folder ``night``, found able to take jobs, of the
-    partitions on which that night ran a check of one node; partitions without any are left out.
+    The nodes are the ones that ``PartitionState`` of the running night, in the folder ``night``, found usable. The
+    partitions are those on which that night ran a check of one node. A partition without such nodes is left out.
 
-    :param nights: nights within which all are covered, at least 1.
-
-    :raises InputError: the night has no report, or the site cannot be read.
+    :param nights: the rotation covers all nodes within so many nights, at least 1.
+    :raises InputError: the night has no report, or the site is unreadable.
     """
     usable = single_nodes(judge_night(night, load_record(night), site).cases, usable=True)
     return _chosen(usable, open_archive(results, site), nights)
 
 
 def next_turns(site: Site, results: pathlib.Path, sizes: Mapping[str, int], nights: int) -> dict[str, list[str]]:
-    """Whose turn it will be in the next night, as ``turns``: of the nodes that the newest night found able.
+    """Return the nodes due in the next night like ``turns``, out of those usable in the newest night.
 
-    :param sizes: partition -> its number of nodes, of those on which a check of one node would run. Of a partition that
-        no night has seen yet, so many are taken to be able, which then have numbers for names.
+    :param sizes: partition -> its number of nodes, for partitions on which a check of one node runs. For a partition
+        that no night has seen yet, this number of usable nodes is assumed, with numbers as names.
     """
     archive = open_archive(results, site)
     seen: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""From the reports of a night to its summary."""
+"""Summarise a night from its reports."""
 
 import dataclasses
 import pathlib
@@ -22,37 +22,37 @@ from reports.verdict.state import Gap, State, grouped
 from reports.verdict.suspects import drain_suggestions, ranked_evidence, suspect_nodes
 
 PLACES_LIMIT = 300
-RESCHEDULE = "schedule the nights again: `kappa nightly schedule SITE sbatch` with their options"
-UNDONE = "mend the command in `quarantine` of site.yaml, or do it by hand; docs/quarantine.md says what is left"
-RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
+RESCHEDULE = "schedule the nights again: `kappa nightly schedule SITE sbatch` with the same options"
+UNDONE = "correct the command under `quarantine` in site.yaml, or act by hand (docs/quarantine.md)"
+RERUN = "read the night's output (`night.log` in its folder); the next night measures the missing nodes"
 # Scales and placements of the checks that the rotation selects.
 _OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.items() if scale.feature == ONE_NODE}
 
 
 @dataclasses.dataclass(frozen=True)
 class JudgedNight:
-    """The verdict on the reports of a night, before it is cut down to a summary."""
+    """Hold the full verdict on the reports of a night."""
 
     main: Session | None
-    """The session of the mode; the others measured single nodes in their turn."""
+    """The session of the mode; the other sessions measured single nodes in the rotation."""
     sessions: tuple[Session, ...]
     cases: tuple[CaseVerdict, ...]
     gaps: tuple[Gap, ...]
     covered: tuple[str, ...]
-    """The nodes that came to a result in their turn."""
+    """The nodes with a result in the rotation."""
 
 
 def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> JudgedNight:
-    """Judge what a night left, be it whole, in part or nothing: what is not there is a gap."""
+    """Judge the reports of a night, complete or not; each missing report is a gap."""
     gaps = []
     if record.unscheduled:
         gaps.append(Gap("the next night is not submitted", RESCHEDULE, record.unscheduled))
     undone = [record.not_acted] if record.not_acted else []
     undone += [told(action) for action in record.actions if action.outcome == "failed"]
-    gaps += [Gap("a node could not be taken out of service, or given back", UNDONE, text) for text in undone]
+    gaps += [Gap("a node could not be drained or resumed", UNDONE, text) for text in undone]
     if record.cut or record.ended is None:
-        why = record.cut or "its machine failed, or it was killed"
-        gaps.append(Gap("the night did not come to its end", RERUN, why))
+        why = record.cut or "its machine failed, or the night was killed"
+        gaps.append(Gap("the night did not end", RERUN, why))
     main, problem = _session(folder / MAIN)
     if main is None:
         gaps.append(Gap("the night left no report", RERUN, problem))
@@ -67,11 +67,11 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
             sessions.append(session)
             turn += [_not_blamed_for_the_cut(case, record) for case in judge(session, site, record.mode).cases]
         else:
-            gaps.append(Gap("a report of single nodes cannot be read", RERUN, problem))
+            gaps.append(Gap("a report of single nodes is unreadable", RERUN, problem))
     gaps += [gap for case in turn for gap in case.gaps]
     came_to_a_result = tuple(covered(turn, cases))
     if missed := set(record.planned) - set(came_to_a_result):
-        gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
+        gaps.append(Gap("nodes due in the rotation have no result", RERUN, folded(missed)))
     return JudgedNight(main, tuple(sessions), (*cases, *turn), tuple(gaps), came_to_a_result)
 
 
@@ -85,27 +85,28 @@ def _session(report: pathlib.Path) -> tuple[Session | None, str]:
 
 
 def _not_blamed_for_the_cut(case: CaseVerdict, record: NightRecord) -> CaseVerdict:
-    """An attempt that was running when the night was cut is none; a case without any other did not run to its end."""
+    """Drop an attempt that was running when the night was cut; a case without another attempt becomes INCOMPLETE."""
     if not record.cut:
         return case
     others = tuple(attempt for attempt in case.other_attempts if attempt.case.result != "abort")
     elsewhere = tuple(attempt for attempt in case.elsewhere if attempt.case.result != "abort")
     came_to_a_result = [attempt for attempt in others if executed(attempt.case)]
     if case.state is State.FAIL and case.case.result == "abort" and came_to_a_result:
-        # It was being measured again: what had been found holds.
+        # The night was cut during a re-measurement, so the earlier result counts.
         case, others = came_to_a_result[-1], tuple(one for one in others if one is not came_to_a_result[-1])
     case = dataclasses.replace(case, other_attempts=others, elsewhere=elsewhere)
     if case.state is not State.FAIL or case.case.result != "abort":
         return case
-    gap = Gap("stopped when the night was cut", RERUN, case.case.title)
+    gap = Gap("the case was stopped when the night was cut", RERUN, case.case.title)
     return dataclasses.replace(case, state=State.INCOMPLETE, gaps=(gap,), suspicion=None)
 
 
 def covered(turn: Sequence[CaseVerdict], cases: Sequence[CaseVerdict]) -> list[str]:
-    """The nodes on which every case of their turn was measured, with a reference or without.
+    """Return the nodes on which every case of the rotation was measured, with or without a reference.
 
-    :param cases: of the mode. One of one node that no session of the turn has on a node is not measured there: its
-        session left no report, or was not begun.
+    :param turn: the cases of the rotation.
+    :param cases: the cases of the mode. A case of one node that is missing in ``turn`` on a node was not measured
+        there: its session left no report, or did not begin.
     """
     due, seen = _due(cases), defaultdict[str, set[tuple[str, ...]]](set)
     measured = defaultdict[str, list[bool]](list)
@@ -117,7 +118,7 @@ def covered(turn: Sequence[CaseVerdict], cases: Sequence[CaseVerdict]) -> list[s
 
 
 def _due(cases: Sequence[CaseVerdict]) -> defaultdict[str, set[tuple[str, ...]]]:
-    """Node -> the cases of one node that the mode ran on its partitions."""
+    """Return node -> the cases of one node that the mode ran on its partitions."""
     due = defaultdict[str, set[tuple[str, ...]]](set)
     for partition, nodes in single_nodes(cases, usable=True).items():
         selected = {
@@ -133,15 +134,18 @@ def _of_one_node(case: Case) -> bool:
 
 
 def _on_each_of(case: Case) -> tuple[str, ...]:
-    """The nodes of a case that measures each by itself."""
+    """Return the nodes of a case that measures each node alone."""
     if case.pinned:
         return (case.pinned,)
     return case.nodes if _of_one_node(case) else ()
 
 
 def _told_of(node: str, case: Case) -> bool:
-    """Whether the case measured ``node`` or suspects it. A node that failed has no figure. A node on which the job hung
-    kept the others from being measured. If all failed alike, none is a suspect."""
+    """Return whether the case measured ``node`` or suspects it.
+
+    A failed node has no value. A node on which the job hung keeps other nodes from being measured. If all nodes failed,
+    none is a suspect.
+    """
     told = {*case.suspects}.union(*(per_node.values for per_node in case.per_node.values()))
     return not told or node in told
 
@@ -154,7 +158,7 @@ def _measured(found: CaseVerdict) -> bool:
 
 
 def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
-    """The nodes of each partition that Slurm listed to PartitionState, or those of them that can take jobs."""
+    """Return the nodes of each partition that PartitionState listed; with ``usable`` only those that can take jobs."""
     return {
         found.case.partition: sorted(
             node
@@ -168,13 +172,13 @@ def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, li
 
 
 def single_nodes(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
-    """``nodes_of`` those partitions on which the mode ran a check of one node: on the others' nothing can be put."""
+    """Return ``nodes_of`` for the partitions on which the mode ran a check of one node."""
     partitions = {found.case.partition for found in cases if _of_one_node(found.case)}
     return {partition: nodes for partition, nodes in nodes_of(cases, usable).items() if partition in partitions}
 
 
 def summarise(folder: pathlib.Path, record: NightRecord, site: Site) -> Night:
-    """The summary of the night in ``folder``."""
+    """Return the summary of the night in ``folder``."""
     judged = judge_night(folder, record, site)
     main = judged.main
     left_out = tuple(filter(None, main.left_out.split(":"))) if main else ()
@@ -230,5 +234,5 @@ def _headline(
     what = f"{len(failed)} of {counted(len(cases), 'case')} failed" if failed else ""
     blamed = f"suspect: {folded(suspects)}" if suspects else ""
     found = "; ".join(filter(None, (what, blamed, missing))) or f"all {counted(len(cases), 'case')} passed"
-    # A reader must not take it for a pass of these checks.
+    # The headline names them, so that a reader does not count them as passed.
     return f"{found}; {counted(left, 'check')} left out by the budget" if left else found

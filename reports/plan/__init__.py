@@ -1,1 +1,1 @@
-"""The time, node-hours and bytes that a run of a mode will take, from stored runs or from its checks."""
+"""Predict time, node-hours and bytes of a run of a mode, from stored runs or from its checks."""

@@ -1,4 +1,4 @@
-"""Which checks a run of so many node-hours takes: by findings per node-hour, and every family in its turn."""
+"""Choose the checks of a run with a budget of node-hours: by findings per node-hour, and every family in turn."""
 
 import pathlib
 from collections import Counter
@@ -16,12 +16,12 @@ from reports.verdict.judge import latest_attempts
 from reports.verdict.state import State
 
 CAMPAIGN = pathlib.Path(__file__).with_name("findings.yaml")
-# In as many nights in a row every family runs.
+# Every family runs within so many nights in a row.
 NIGHTS = 7
 
 
 def of_campaign() -> dict[str, int]:
-    """Check -> faults that it found in the fault campaigns."""
+    """Return check -> number of faults that it found in the fault campaigns."""
     file = YamlFile(CAMPAIGN)
     found: dict[str, int] = file.decode(dict[str, int])
     require_sound([file])
@@ -29,7 +29,7 @@ def of_campaign() -> dict[str, int]:
 
 
 def of_sessions(sessions: Iterable[Session]) -> dict[str, int]:
-    """Check -> sessions in which a case of it failed and still did when it was measured again."""
+    """Return check -> number of sessions in which a case of it failed, also when re-measured."""
     found: Counter[str] = Counter()
     for session in sessions:
         cases = latest_attempts(session)
@@ -39,7 +39,11 @@ def of_sessions(sessions: Iterable[Session]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A check. ``nights``: runs of the mode that went by without it, 0 when the newest had it; ``None``: all."""
+    """Describe a check and whether it is taken.
+
+    ``nights``: runs of the mode since it ran; 0 if the newest run had it, ``None`` if no run had it. ``found``: number
+    of its findings.
+    """
 
     check: str
     family: str
@@ -47,7 +51,7 @@ class Choice:
     found: int
     nights: int | None
     why: str
-    """Why it was taken; empty when it was left out."""
+    """The reason to take it; empty if it is left out."""
 
     @property
     def taken(self) -> bool:
@@ -56,7 +60,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Selection:
-    """``choices`` in the order in which they were considered."""
+    """Hold the ``choices`` in the order in which they were considered."""
 
     budget_node_hours: float
     choices: tuple[Choice, ...]
@@ -77,14 +81,14 @@ class Selection:
 
     @property
     def overdue(self) -> tuple[str, ...]:
-        """Families that a seventh night goes by without, since others that waited longer took the budget."""
+        """Return the families that do not run in a seventh night, because others that waited longer took the budget."""
         ran = {choice.family for choice in self.taken}
         ages = _ages(self.choices, self.runs)
         return tuple(sorted(family for family, age in ages.items() if family not in ran and age >= NIGHTS - 1))
 
 
 def nights_since(sessions: Sequence[Session], mode: str) -> tuple[dict[str, int], int]:
-    """Check -> how many runs of ``mode`` since that in which a case of it last came to a result; and how many runs.
+    """Return check -> number of runs of ``mode`` since its last result, and the number of runs.
 
     :param sessions: newest first.
     """
@@ -99,16 +103,19 @@ def nights_since(sessions: Sequence[Session], mode: str) -> tuple[dict[str, int]
 def select(
     budget_node_hours: float, planned: RunPlan, found: Mapping[str, int], since: Mapping[str, int], runs: int
 ) -> Selection:
-    """Take, as long as the budget lasts, the cheapest check of each family that the last six runs did without; checks
-    by findings per node-hour, as long as every family can still have its turn in time; families that waited longest;
-    and what else there is room for.
+    """Choose checks until the budget is used, in this order:
 
-    Of equal ones first what waited longest; of families then what takes most, so that the rest still finds room, of
-    checks what is cheapest; then by name.
+    1. the cheapest check of each family that did not run in the last six runs;
+    2. checks by findings per node-hour, as long as every family can still run in time;
+    3. families that waited longest;
+    4. other checks for which there is room.
 
-    :param found: check -> what it has found.
-    :param since: check -> nights since its last run, as ``nights_since``, and ``runs``.
-    :raises InputError: in no order do all families have their turn; says what they need.
+    Among equals, the one that waited longest comes first. Then the most expensive family comes first, so that the rest
+    still finds room, and the cheapest check; then the order is by name.
+
+    :param found: check -> number of its findings.
+    :param since: check -> runs since its last run; with ``runs`` as ``nights_since`` returns them.
+    :raises InputError: the families cannot all run in time with this budget; the message has the least budget.
     """
     checks = [
         Choice(check, of_check.cases[0].case.family, of_check.node_hours, found.get(check, 0), since.get(check), "")
@@ -120,26 +127,26 @@ def select(
     night = _Night(budget_node_hours, ages, turns)
     for choice in checks:
         if choice.node_hours == 0:
-            night.take(choice, "it takes no node")
+            night.take(choice, "needs no node")
     for choice in turns:
         if ages[choice.family] >= NIGHTS - 1 and choice.family not in night.families:
-            night.take(choice, "its family is due")
+            night.take(choice, "family is due")
     by_yield = sorted(checks, key=lambda one: (-_yield(one), -_age(one, runs), one.node_hours, one.check))
     for choice in by_yield:
         if choice.found and night.leaves_turns(choice):
             night.take(choice, f"{figure(_yield(choice), 3)} findings per node-hour")
     for choice in turns:
         if choice.family not in night.families:
-            night.take(choice, "its family's turn")
+            night.take(choice, "family waited longest")
     for choice in by_yield:
         if night.leaves_turns(choice):
-            night.take(choice, "there is room")
+            night.take(choice, "budget left")
     rest = [choice for choice in by_yield if choice.check not in {one.check for one in night.taken}]
     return Selection(budget_node_hours, (*night.taken, *rest), runs)
 
 
 class _Night:
-    """The checks that are taken; ``left`` node-hours remain."""
+    """Collect the taken checks; ``left`` is the rest of the budget in node-hours."""
 
     def __init__(self, budget_node_hours: float, ages: Mapping[str, int], turns: Sequence[Choice]) -> None:
         self._budget, self.left, self._ages, self._turns = budget_node_hours, budget_node_hours, ages, turns
@@ -147,14 +154,14 @@ class _Night:
         self.families: set[str] = set()
 
     def take(self, choice: Choice, why: str) -> None:
-        """Unless it is, or there is no room for it."""
+        """Take a check, unless it is taken already or exceeds the rest of the budget."""
         if choice.node_hours <= self.left and all(choice.check != one.check for one in self.taken):
             self.left -= choice.node_hours
             self.taken.append(replace(choice, why=why))
             self.families.add(choice.family)
 
     def leaves_turns(self, choice: Choice) -> bool:
-        """Whether, with it, the families that have not run tonight still find room before a seventh night is over."""
+        """Return whether, with this check, all families that are not taken yet still fit into the nights in time."""
         room = [self.left - choice.node_hours, *[self._budget] * (NIGHTS - 1)]
         waiting = [one for one in self._turns if one.family not in {*self.families, choice.family}]
         return room[0] >= 0 and all(
@@ -163,7 +170,7 @@ class _Night:
 
 
 def _placed(cost: float, room: list[float], nights: int) -> bool:
-    """Put ``cost`` into the first of the next ``nights`` that has room."""
+    """Put ``cost`` into the first of the next ``nights`` with room; return whether there is one."""
     night = next((number for number, left in enumerate(room[:nights]) if cost <= left), None)
     if night is not None:
         room[night] -= cost
@@ -178,20 +185,20 @@ def _require_room(budget_node_hours: float, checks: Sequence[Choice]) -> None:
     while not _packed(costs, enough):
         enough += budget / 100
     raise InputError(
-        f"--budget {figure(budget_node_hours, 3)} is too small for every family at least every {NIGHTS}th night: the "
-        f"cheapest check of each of {len(costs)} families takes {figure(sum(costs), 3)} node-hours, the dearest of "
-        f"these {figure(costs[0], 3)}; expected at least {figure(enough * 1.005, 3)}"
+        f"--budget {figure(budget_node_hours, 3)} is too small to run every family at least every {NIGHTS}th night: "
+        f"the cheapest checks of the {len(costs)} families take {figure(sum(costs), 3)} node-hours, and the most "
+        f"expensive of these {figure(costs[0], 3)}; give at least {figure(enough * 1.005, 3)}"
     )
 
 
 def _packed(costs: Sequence[float], budget_node_hours: float) -> bool:
-    """Whether ``costs``, largest first, fit into the nights, each put into the first that has room."""
+    """Return whether ``costs``, largest first, fit into the nights, each in the first night with room."""
     room = [budget_node_hours] * NIGHTS
     return all(_placed(cost, room, NIGHTS) for cost in costs)
 
 
 def _cheapest(checks: Iterable[Choice]) -> list[Choice]:
-    """The cheapest check of each family."""
+    """Return the cheapest check of each family."""
     families: dict[str, list[Choice]] = {}
     for choice in checks:
         families.setdefault(choice.family, []).append(choice)
@@ -199,7 +206,7 @@ def _cheapest(checks: Iterable[Choice]) -> list[Choice]:
 
 
 def _ages(checks: Iterable[Choice], runs: int) -> dict[str, int]:
-    """Family -> how many of the ``runs`` of the mode went by since a check of it ran."""
+    """Return family -> number of ``runs`` of the mode since a check of it ran."""
     ages: dict[str, int] = {}
     for choice in checks:
         ages[choice.family] = min(ages.get(choice.family, runs), _age(choice, runs))
@@ -215,7 +222,7 @@ def _age(choice: Choice, runs: int) -> int:
 
 
 def to_document(selection: Selection) -> dict[str, Any]:
-    """For machines: node-hours; of what is left out, ``why`` is empty."""
+    """Return the selection as a document for JSON, in node-hours; ``why`` is empty for a check that is left out."""
     return {
         "budget_node_hours": selection.budget_node_hours,
         "node_hours": selection.node_hours,

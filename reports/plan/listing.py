@@ -1,4 +1,4 @@
-"""A plan, and what became of it, for a terminal."""
+"""Print a plan, and its comparison with a run, on a terminal."""
 
 from kappa.core.ground.figures import counted, duration, figure
 from reports.plan.budget import Selection
@@ -10,11 +10,12 @@ TITLES = ("check", "cases", "nodes", "seconds", "node-hours", "writes, GiB", "at
 
 
 def gib(of_bytes: int) -> str:
+    """Return a number of bytes in GiB."""
     return figure(of_bytes / _GIB, 3)
 
 
 def show_plan(planned: RunPlan, *, each_case: bool) -> None:
-    """Print the plan by check or, with ``each_case``, case by case, and its sums."""
+    """Print the plan by check, or by case with ``each_case``, and its sums."""
     console = open_console()
     shown = table(*TITLES, right=TITLES[1:-1])
     for check, of_check in planned.by_check.items():
@@ -32,29 +33,29 @@ def show_plan(planned: RunPlan, *, each_case: bool) -> None:
     console.print(shown)
     known = sum(one.runs > 0 for one in planned.cases)
     console.print(
-        f"{counted(len(planned.cases), 'case')}, {known} of them by what they took before: "
+        f"{counted(len(planned.cases), 'case')}, {known} of them from earlier runs: "
         f"{figure(planned.node_hours, 3)} node-hours, {gib(planned.written_bytes)} GiB written "
-        f"(at most {gib(planned.most_bytes)} GiB); {duration(planned.seconds)}, one job after the other"
+        f"(at most {gib(planned.most_bytes)} GiB); {duration(planned.seconds)} if the jobs run one after the other"
     )
 
 
 def show_turns(planned: RunPlan, turns: PlannedTurns) -> None:
-    """Print what single nodes in their turn take, and the sums of the whole night."""
+    """Print the cost of the rotation over single nodes, and the sums of the whole night."""
     nodes = ", ".join(f"{count} of {partition}" for partition, count in turns.nodes.items()) or "no node"
     of_turns = turns.plan
     open_console().print(
-        f"single nodes in their turn, {nodes}, each check of one node {counted(turns.repeats, 'time')}: "
+        f"rotation over single nodes, {nodes}, each check of one node {counted(turns.repeats, 'time')}: "
         f"{figure(of_turns.node_hours, 3)} node-hours, {gib(of_turns.written_bytes)} GiB written (at most "
-        f"{gib(of_turns.most_bytes)} GiB); with them the night takes "
+        f"{gib(of_turns.most_bytes)} GiB); the whole night takes "
         f"{figure(planned.node_hours + of_turns.node_hours, 3)} node-hours and writes "
         f"{gib(planned.written_bytes + of_turns.written_bytes)} GiB"
     )
 
 
 def show_selection(selection: Selection) -> None:
-    """Print what a budget takes and why, and by name what it leaves out."""
+    """Print the checks that a budget takes, with reasons, and the names of those that it leaves out."""
     console = open_console()
-    shown = table("check", "family", "node-hours", "findings", "last run", "why", right=("node-hours", "findings"))
+    shown = table("check", "family", "node-hours", "findings", "last run", "reason", right=("node-hours", "findings"))
     for choice in selection.choices:
         last = "never" if choice.nights is None else f"{counted(choice.nights + 1, 'night')} ago"
         shown.add_row(
@@ -70,11 +71,11 @@ def show_selection(selection: Selection) -> None:
         names = ", ".join(choice.check for choice in selection.left_out)
         console.print(f"left out by the budget: {counted(len(selection.left_out), 'check')}, {names}")
     if selection.overdue:
-        console.print(f"overdue, since others waited longer: {', '.join(selection.overdue)}")
+        console.print(f"overdue, because others waited longer: {', '.join(selection.overdue)}")
 
 
 def show_held(held: PlanCheck) -> None:
-    """Print what was planned and what it took, the cases that differ most first, and the sums."""
+    """Print the plan and the real cost of a run, the cases that differ most first, and the sums."""
     console = open_console()
     titles = ("case", "nodes", "planned, s", "took, s", "planned, GiB", "wrote, GiB")
     shown = table(*titles, right=titles[1:])
@@ -86,7 +87,7 @@ def show_held(held: PlanCheck) -> None:
         )  # fmt: skip
     console.print(shown)
     if not held.pairs:
-        console.print("nothing to hold it against: the accounting of the run tells of no case of the plan")
+        console.print("nothing to compare with: the run's accounting has no case of the plan")
     else:
         verdict = "within" if held.holds else "not within"
         console.print(

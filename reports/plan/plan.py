@@ -1,6 +1,6 @@
-"""The plan of a run: nodes, seconds, node-hours and bytes of each case, from stored runs or from what its check says.
+"""Plan a run: nodes, seconds, node-hours and bytes of each case, from stored runs or from its check's own figures.
 
-Below: what single nodes in their turn add to a night, and a plan compared with what its run then took.
+This module also plans the rotation of a night, and compares a plan with its run.
 """
 
 import pathlib
@@ -15,15 +15,15 @@ from kappa.core.record.model import Case, Session
 from reports.acceptance.campaign import CaseSeries
 
 REPORT = "run-report.json"
-# The newest runs that are read.
+# The most runs to read, newest first.
 REPORTS_READ = 40
-# A plan may be off by this share.
+# The allowed deviation of a plan, as a share.
 TOLERANCE = 0.2
 
 
 @dataclass(frozen=True)
 class Took:
-    """A job: ``seconds`` for which it held ``nodes``, and the bytes that it wrote to the storage it measured."""
+    """Hold the cost of a job: the ``seconds`` for which it held ``nodes``, and the bytes that it wrote to storage."""
 
     seconds: float
     nodes: int
@@ -35,22 +35,22 @@ class Took:
 
 
 def took(case: Case) -> Took | None:
-    """By Slurm's accounting; ``None`` where that did not tell, or nothing ran."""
+    """Return the cost of a case from Slurm's accounting; ``None`` without accounting or a job."""
     if case.job_s is None or not case.job_nodes:
         return None
     return Took(case.job_s, case.job_nodes, case.written_bytes)
 
 
 def stored_reports(results: pathlib.Path) -> list[pathlib.Path]:
-    """The reports of a site's runs and nights, newest first; their folders are named after the time."""
+    """Return the reports of a site's runs and nights, newest first; their folders are named by the time."""
     found = [*results.glob(f"runs/*/{REPORT}"), *results.glob(f"nights/*/{REPORT}")]
     return sorted(found, key=lambda path: path.parent.name, reverse=True)
 
 
 def stored_sessions(results: pathlib.Path, before: str = "") -> list[Session]:
-    """The newest sessions of a site, newest first.
+    """Return the newest sessions of a site, newest first.
 
-    :param before: ReFrame's start time of a session: only older ones.
+    :param before: the start time of a session as ReFrame writes it; only older sessions count.
     """
     sessions: list[Session] = []
     for path in stored_reports(results):
@@ -59,17 +59,17 @@ def stored_sessions(results: pathlib.Path, before: str = "") -> list[Session]:
         try:
             session = load_session(path)
         except InputError:
-            continue  # one that is being written, or was cut off
+            continue  # the report is still being written, or was cut off
         if not before or session.time_start < before:
             sessions.append(session)
     return sessions
 
 
 def past_of(sessions: Iterable[Session]) -> dict[CaseSeries, Sequence[Took]]:
-    """By series what each job took that passed, newest first as the sessions are."""
+    """Return series -> cost of each passed job, in the order of the sessions (newest first)."""
     found: dict[CaseSeries, list[Took]] = {}
     for case in (case for session in sessions for run in session.runs for case in run if case.result == "pass"):
-        # Measured twice in the job, it took twice as long as it usually does.
+        # A job that re-measured took twice as long as usual.
         if case.first is None and (of_case := took(case)):
             found.setdefault(CaseSeries.of(case), []).append(of_case)
     return dict(found)
@@ -77,8 +77,11 @@ def past_of(sessions: Iterable[Session]) -> dict[CaseSeries, Sequence[Took]]:
 
 @dataclass(frozen=True)
 class Offered:
-    """A case that the site offers, with what its check says of it. ``nodes`` is 0 for one that takes no job;
-    ``partition_nodes`` are those that the partition has."""
+    """Describe a case that the site offers, with the check's own figures.
+
+    ``nodes``: 0 for a case without a job. ``stated_s``, ``stated_bytes``: time and bytes by the check.
+    ``partition_nodes``: number of nodes of the partition.
+    """
 
     series: CaseSeries
     check: str
@@ -87,13 +90,16 @@ class Offered:
     stated_s: float
     stated_bytes: int
     of_one_node: bool = False
-    """Whether single nodes in their turn run it, too."""
+    """Whether the rotation over single nodes runs it, too."""
     partition_nodes: int = 0
 
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """``runs``: stored runs of which seconds and bytes are the medians; 0 where they are what the check says."""
+    """Hold the planned cost of a case.
+
+    ``runs``: number of stored runs behind the medians; 0 if seconds and bytes are the check's own figures.
+    """
 
     case: Offered
     seconds: float
@@ -111,6 +117,8 @@ class PlannedCase:
 
 @dataclass(frozen=True)
 class RunPlan:
+    """Hold the plan of a run."""
+
     cases: tuple[PlannedCase, ...]
 
     @property
@@ -119,7 +127,7 @@ class RunPlan:
 
     @property
     def seconds(self) -> float:
-        """The sum over all jobs, one after the other."""
+        """Return the time of all jobs, one after the other."""
         return sum(planned.seconds for planned in self.cases if planned.case.nodes)
 
     @property
@@ -128,17 +136,17 @@ class RunPlan:
 
     @property
     def most_bytes(self) -> int:
-        """The bytes that the checks write at most."""
+        """Return the bytes that the checks write at most."""
         return sum(planned.case.stated_bytes for planned in self.cases)
 
     @property
     def sums(self) -> dict[str, float]:
-        """For machines."""
+        """Return the sums for JSON."""
         return {key: getattr(self, key) for key in ("seconds", "node_hours", "written_bytes", "most_bytes")}
 
     @property
     def by_check(self) -> dict[str, "RunPlan"]:
-        """Most node-hours first, equal ones by name."""
+        """Return check -> plan, most node-hours first, equal ones by name."""
         groups: dict[str, list[PlannedCase]] = {}
         for planned in self.cases:
             groups.setdefault(planned.case.check, []).append(planned)
@@ -147,7 +155,7 @@ class RunPlan:
 
 
 def plan(offered: Sequence[Offered], past: Mapping[CaseSeries, Sequence[Took]]) -> RunPlan:
-    """A case takes and writes the median of what it did on as many nodes before, else what its check says."""
+    """Plan each case with the medians of earlier runs on as many nodes, or else with the check's own figures."""
     return RunPlan(tuple(_planned(case, past.get(case.series, ())) for case in offered))
 
 
@@ -161,7 +169,7 @@ def _planned(case: Offered, past: Sequence[Took]) -> PlannedCase:
 
 
 def plan_document(planned: RunPlan) -> dict[str, Any]:
-    """The plan for machines: seconds, node-hours, bytes."""
+    """Return the plan as a document for JSON, in seconds, node-hours and bytes."""
     return {
         "cases": [
             {
@@ -185,7 +193,7 @@ def plan_document(planned: RunPlan) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlannedTurns:
-    """``nodes``: how many of each partition; ``plan`` holds each case as often as it runs."""
+    """Hold the plan of a rotation. ``nodes``: partition -> number of nodes; ``plan``: each case as often as it runs."""
 
     nodes: Mapping[str, int]
     repeats: int
@@ -193,12 +201,12 @@ class PlannedTurns:
 
 
 def partitions_of(planned: RunPlan) -> dict[str, int]:
-    """Partitions on which a case of one node runs -> their number of nodes."""
+    """Return partition -> number of nodes, for partitions on which a case of one node runs."""
     return {one.case.series.partition: one.case.partition_nodes for one in planned.cases if one.case.of_one_node}
 
 
 def turns_of(planned: RunPlan, nodes: Mapping[str, int], repeats: int) -> PlannedTurns:
-    """The turns of a night whose mode is ``planned``: a node takes for a case what any node of its partition does."""
+    """Plan the rotation of a night whose mode is ``planned``; a case costs the same on all nodes of a partition."""
     times = {partition: repeats * count for partition, count in nodes.items()}
     cases = [
         one
@@ -210,7 +218,7 @@ def turns_of(planned: RunPlan, nodes: Mapping[str, int], repeats: int) -> Planne
 
 
 def turns_document(turns: PlannedTurns) -> dict[str, Any]:
-    """For machines: seconds, node-hours, bytes."""
+    """Return the rotation as a document for JSON, in seconds, node-hours and bytes."""
     return {
         "nodes": dict(turns.nodes),
         "repeats": turns.repeats,
@@ -221,7 +229,7 @@ def turns_document(turns: PlannedTurns) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlanCheck:
-    """``pairs``: what was planned and then ran, of which the accounting tells; the others by name."""
+    """Compare a plan with its run. ``pairs``: cases in both, with accounting; the others are listed by name."""
 
     pairs: tuple[tuple[PlannedCase, Took], ...]
     not_run: tuple[CaseSeries, ...]
@@ -245,13 +253,13 @@ class PlanCheck:
 
     @property
     def holds(self) -> bool:
-        """Whether node-hours and bytes are those planned, within ``TOLERANCE`` of what was taken and written."""
+        """Return whether the planned node-hours and bytes are within ``TOLERANCE`` of the real ones."""
         sums = ((self.planned_node_hours, self.took_node_hours), (self.planned_bytes, self.took_bytes))
         return bool(self.pairs) and all(abs(said - found) <= TOLERANCE * found for said, found in sums)
 
 
 def hold(planned: RunPlan, session: Session) -> PlanCheck:
-    """Hold ``planned`` against the first attempt of each case in ``session``."""
+    """Compare ``planned`` with the first attempt of each case in ``session``."""
     ran = {CaseSeries.of(case): found for run in session.runs[:1] for case in run if (found := took(case))}
     of_plan = {one.case.series: one for one in planned.cases if one.case.nodes}
     return PlanCheck(
@@ -262,7 +270,7 @@ def hold(planned: RunPlan, session: Session) -> PlanCheck:
 
 
 def check_document(held: PlanCheck) -> dict[str, Any]:
-    """For machines: node-hours, bytes."""
+    """Return the comparison as a document for JSON, in node-hours and bytes."""
     return {
         "cases": len(held.pairs),
         "planned_node_hours": held.planned_node_hours,

@@ -1,1 +1,1 @@
-"""Figures of simulated fabrics: fitted to a real partition, held against measured ones, as the tables of docs/."""
+"""Handle values of simulated fabrics: fit a fabric to a partition, compare with measurements, write tables of docs/."""

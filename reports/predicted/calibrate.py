@@ -1,13 +1,13 @@
-"""A partition as a fabric: what its ping-pong and its bursts make of it, and how far that is from what was held out.
+"""Fit a fabric to a partition from its ping-pong and bursts, and state the error on measurements outside the fit.
 
 In SMPI's model a message of m bytes takes
 
     ping-pong, half the round trip   T(m) = send(m) + L + m / B + receive(m)
-    each of a burst of them          G(m) = max(isend(m), receive(m), m / B)
+    each message of a burst          G(m) = max(isend(m), receive(m), m / B)
 
-where L is the network's latency, B its bandwidth, and send, isend and receive what software takes of a rank. A burst
-tells what software takes of each message whatever the latency is, the ping-pong what is left for the network; from
-either alone the other is missed (by a third in message rate, from the ping-pong).
+where L is the network's latency, B its bandwidth, and send, isend and receive are the software overheads of a rank. A
+burst gives the software overhead of each message for any latency. The ping-pong gives the rest, for the network. Either
+of them alone misses the other (the ping-pong alone gives a message rate that is wrong by a third).
 """
 
 import statistics
@@ -34,19 +34,19 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.model import Case
 from reports.predicted.pairs import PredictedPair
 
-#: Of the ping-pong of the smallest message, the most that is laid to software on both sides: the rest is the network's.
+#: The largest share of the smallest message's ping-pong for the software on both sides; the network has the rest.
 MOST_SOFTWARE = 0.9
-#: What a message is compared with when it stays in its node, and when it leaves it.
+#: Placements of the measurements inside a node, and between two nodes.
 NEAR, FAR = "same_node", "two_nodes"
 PING_PONG, BURST = "OsuLatency", "OsuBandwidth"
-#: What is held out of the fit: the suite's own allreduce, and the exchange of the EMT application.
+#: Checks outside the fit, for its error: the suite's own allreduce, and the exchange of the EMT application.
 HELD_OUT = ("PatternAllreduce", "NeighbourExchange")
-_IN_CABLES = Number(value=0, origin="assumed", source="it is in the cables' latency, which is fitted")
+_IN_CABLES = Number(value=0, origin="assumed", source="included in the fitted latency of the cables")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """``bandwidth_mb_s`` is that of the network; overheads map the message size in bytes to microseconds."""
+    """Hold the fitted numbers; the overheads map the message size in bytes to microseconds."""
 
     latency_us: float
     bandwidth_mb_s: float
@@ -56,20 +56,21 @@ class Fitted:
 
 
 def fit(latency_us: Mapping[int, float], burst_mb_s: Mapping[int, float], window: int) -> Fitted:
-    """Solve the two equations at each message size that both have.
+    """Solve the two equations at each message size in both curves.
 
-    :param latency_us: half the round trip by message size in bytes, as OSU's latency.
-    :param burst_mb_s: bandwidth of windows of ``window`` messages, each window answered by one small message, as OSU's.
-    :raises ValueError: fewer than two sizes are in both, or a figure is not positive.
+    :param latency_us: half the round trip by message size in bytes, as in OSU's latency test.
+    :param burst_mb_s: bandwidth of windows of ``window`` messages by message size in bytes; one small message answers
+        each window, as in OSU's bandwidth test.
+    :raises ValueError: fewer than two sizes are in both curves, or a value is not positive.
     """
     sizes = sorted(latency_us.keys() & burst_mb_s.keys())
     if len(sizes) < 2 or window < 1:
-        raise ValueError("expected a ping-pong and a burst of two message sizes or more, and a window of 1 or more")
+        raise ValueError("expected a ping-pong and a burst with at least two message sizes, and a window of at least 1")
     if any(figures[size] <= 0 for figures in (latency_us, burst_mb_s) for size in sizes):
-        raise ValueError("expected figures above 0")
+        raise ValueError("expected values above 0")
     smallest = sizes[0]
     answer_us = latency_us[smallest]
-    # A byte per microsecond is a megabyte per second. An answer can take no more of a window than the window took.
+    # A byte per microsecond is a megabyte per second. An answer cannot take longer than its window.
     each_us = {size: size / burst_mb_s[size] for size in sizes}
     gap_us = {size: max(each - answer_us / window, each / 2) for size, each in each_us.items()}
     bandwidth_mb_s = max(size / gap for size, gap in gap_us.items())
@@ -79,7 +80,7 @@ def fit(latency_us: Mapping[int, float], burst_mb_s: Mapping[int, float], window
     send_us, receive_us = {}, {}
     for size in sizes:
         software_us = max(latency_us[size] - network_us - size / bandwidth_mb_s, 0.0)
-        # A receiver cannot be slower than the burst was.
+        # A receiver cannot be slower than the burst.
         receive_us[size] = min(software_us / 2, gap_us[size])
         send_us[size] = software_us - receive_us[size]
     return Fitted(network_us, bandwidth_mb_s, send_us, gap_us, receive_us)
@@ -87,7 +88,7 @@ def fit(latency_us: Mapping[int, float], burst_mb_s: Mapping[int, float], window
 
 @dataclass(frozen=True)
 class Machine:
-    """A partition as the site describes it: ``window`` is the number of messages of a burst."""
+    """Describe a partition; ``window`` is the number of messages in a burst."""
 
     site: str
     partition: str
@@ -99,13 +100,13 @@ class Machine:
 
 
 def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> SimulatedFabric:
-    """The fabric ``name`` that stands for the partition.
+    """Return the fabric ``name`` that models the partition.
 
-    Messages between nodes and inside a node have one software: that of messages between nodes, whose overhead decides;
-    inside a node the memory's latency and bandwidth are fitted with it.
+    Messages between nodes and inside a node share the software overheads of messages between nodes. Inside a node,
+    latency and bandwidth of the memory are fitted with them.
 
-    :param cases: a run's, with the ping-pong and the burst on the partition between two nodes and inside one.
-    :raises InputError: one of them is missing; says which.
+    :param cases: the cases of a run, with ping-pong and burst on the partition between two nodes and inside one.
+    :raises InputError: a measurement is missing; the message names it.
     """
     cases = list(cases)
     far = _fitted(cases, machine, FAR)
@@ -125,7 +126,7 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> SimulatedF
         topology=_one_switch(machine.nodes),
         link=FabricLink(
             bandwidth_gb_s=fitted(far.bandwidth_mb_s / 1000),
-            payload_share=Number(value=1, origin="measured", source="the bandwidth is that of payloads"),
+            payload_share=Number(value=1, origin="measured", source="the measured bandwidth counts payloads only"),
             cable_latency_us=fitted(far.latency_us / 2),
             switch_latency_us=_IN_CABLES,
         ),
@@ -142,7 +143,7 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> SimulatedF
             send_us=fitted(far.send_us[smallest]),
             receive_us=fitted(far.receive_us[smallest]),
             node_latency_us=_IN_CABLES,
-            eager_limit_bytes=Count(value=65536, origin="assumed", source="where SimGrid's own default is"),
+            eager_limit_bytes=Count(value=65536, origin="assumed", source="SimGrid's default"),
             by_size=SoftwareBySize(
                 source=source,
                 bytes=sizes,
@@ -155,16 +156,16 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> SimulatedF
 
 
 def held_out(found: Sequence[PredictedPair]) -> Calibration:
-    """The error on what the fit did not see: of each check its median factor, and the largest of these.
+    """Return the error on measurements outside the fit: for each check the median and the largest factor.
 
-    :raises InputError: the run measured none of it.
+    :raises InputError: the run has no such measurement.
     """
     factors: dict[str, list[float]] = {}
     for pair in found:
         if pair.case.check_class in HELD_OUT:
             factors.setdefault(pair.case.check_class, []).append(max(pair.worse_by, 1 / pair.worse_by))
     if not factors:
-        raise InputError(f"expected {' or '.join(HELD_OUT)} in the run, which the error of the fit is stated on")
+        raise InputError(f"expected {' or '.join(HELD_OUT)} in the run, for the error of the fit: measure one first")
     entries = [
         HeldOut(
             check=check, figures=len(of_check), median_factor=round(statistics.median(of_check), 3),
@@ -194,7 +195,7 @@ def _curve(cases: Sequence[Case], machine: Machine, check: str, placement: str) 
 
 def _one_switch(nodes: int) -> FatTree:
     def counts(value: int) -> Counts:
-        return Counts(value=[value], origin="assumed", source="one switch: what lies between nodes is in the latency")
+        return Counts(value=[value], origin="assumed", source="one switch: the latency includes all hops")
 
     count = Count(value=nodes, origin="specification", source="the site's site.yaml")
     return FatTree(nodes=count, down=counts(nodes), up=counts(1))
@@ -205,7 +206,7 @@ def _rounded(values: Mapping[int, float], sizes: Sequence[int]) -> list[float]:
 
 
 def with_software(fabric: SimulatedFabric, share: float) -> SimulatedFabric:
-    """The fabric whose software takes ``share`` of what it did, for each message."""
+    """Return the fabric with the software overhead of each message multiplied by ``share``."""
     software = fabric.software
     changed = msgspec.structs.replace(
         software,
@@ -217,13 +218,14 @@ def with_software(fabric: SimulatedFabric, share: float) -> SimulatedFabric:
 
 
 def with_times_nodes(fabric: SimulatedFabric, times: int) -> SimulatedFabric:
-    """The fabric with ``times`` as many nodes on a switch of as many more ports.
+    """Return the fabric with ``times`` as many nodes on one larger switch.
 
-    :raises InputError: the fabric is more than one switch, of which more nodes would be another network.
+    :raises InputError: ``times`` is less than 1, or the fabric has more than one switch (more nodes would need another
+        network).
     """
     tree = fabric.topology
     if times < 1 or not isinstance(tree, FatTree) or len(tree.down.value) != 1:
-        raise InputError(f"{fabric.name}: expected one switch and a number of times from 1 on")
+        raise InputError(f"{fabric.name}: expected a fabric of one switch and a factor of at least 1")
     nodes = tree.nodes.value * times
     larger = msgspec.structs.replace(
         tree,

@@ -1,4 +1,4 @@
-"""Predicted beside measured: each figure of a run, and the same check's on the fabric that its partition names."""
+"""Pair each value of a run with the prediction of the same check on the fabric that the partition names."""
 
 import math
 import pathlib
@@ -14,16 +14,16 @@ from kappa.core.record.model import Case
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import worse_sign
 
-#: So many runs are looked through for the newest result of each case.
+#: The most runs that are searched for the newest result of each case.
 RUNS = 8
 
 
 @dataclass(frozen=True)
 class PredictedPair:
-    """One figure of ``case``; ``at`` is the point of a curve, empty for a metric.
+    """Pair a measured value of ``case`` with its prediction; ``at`` is the point of a curve, empty for a metric.
 
-    ``error`` is the prediction's on what its calibration held out, as a factor above 1; ``None`` of a fabric that is
-    known from specifications alone: its figure is a limit that no machine passes, not an expectation.
+    ``error``: the prediction's error on measurements outside its calibration, as a factor above 1. It is ``None`` for a
+    fabric from specifications alone: then the prediction is a limit that no machine exceeds, not an expectation.
     """
 
     case: Case
@@ -41,28 +41,28 @@ class PredictedPair:
 
     @property
     def worse_by(self) -> float:
-        """How many times worse than predicted it was measured; below 1 where it is better, NaN where neither way is."""
+        """Return how many times worse than predicted the value is; below 1 if better, NaN if no direction is worse."""
         sign = worse_sign(-math.inf, math.inf, self.unit)
         return (self.measured / self.predicted) ** sign if sign else math.nan
 
     @property
     def is_worse(self) -> bool:
-        """Worse by more than the prediction's error; never of a limit, which a real machine may miss by far."""
+        """Return whether the value is worse by more than the prediction's error; never for a limit."""
         return self.error is not None and self.worse_by > self.error
 
     @property
     def passes_limit(self) -> bool:
-        """Better than a limit from specifications: the specification, the model or the measurement is wrong."""
+        """Return whether the value is better than a limit: specification, model or measurement is wrong."""
         return self.error is None and self.worse_by < 1
 
 
 def pairs(
     measured: Iterable[Case], predicted: Mapping[str, Iterable[Case]], errors: Mapping[str, float | None]
 ) -> list[PredictedPair]:
-    """The figures that both have.
+    """Return the pairs of measured and predicted values.
 
-    :param predicted: for each partition, what was simulated for it.
-    :param errors: for each fabric, see ``PredictedPair``.
+    :param predicted: partition -> simulated cases.
+    :param errors: fabric -> error (see ``PredictedPair``).
     """
     found: list[PredictedPair] = []
     for case in measured:
@@ -89,7 +89,7 @@ def _curves(case: Case, other: Case) -> Iterator[tuple[str, str, str, float, flo
             there = dict(same.points)
             for x, value in curve.points:
                 if f"{x:.17g}" in curve.gated:
-                    continue  # the metric says it
+                    continue  # the metric has the same value
                 if positive(value) and positive(there.get(x)):
                     yield name, f"at {x:g} {curve.x_unit}".rstrip(), curve.y_unit, value, there[x]
 
@@ -99,15 +99,16 @@ def _axes(curve: Curve) -> tuple[str, ...]:
 
 
 def positive(value: float | None) -> bool:
+    """Return whether ``value`` is finite and above 0."""
     return value is not None and math.isfinite(value) and value > 0
 
 
 def predicted_pairs(verdict: Verdict) -> list[PredictedPair]:
-    """The figures of the run beside what is predicted for them; none without a prediction.
+    """Return the values of the run with their predictions; empty without predictions.
 
-    The simulated results lie beside the site's own, in a folder of the simulated site.
+    The simulated results are in the folder of the simulated site, beside the site's own results.
 
-    :raises InputError: there are results of a fabric whose file is gone or broken, so that its error is not known.
+    :raises InputError: the file of a simulated fabric is missing or damaged, so its error is unknown.
     """
     site = verdict.site.description if verdict.site else None
     named = {name: one.predicted_by for name, one in site.described.partitions.items()} if site else {}
@@ -126,7 +127,7 @@ def predicted_pairs(verdict: Verdict) -> list[PredictedPair]:
 
 
 def _newest(report: pathlib.Path, site: str) -> list[Case]:
-    """The newest of each case on a sound fabric."""
+    """Return the newest result of each case on a fabric without a fault."""
     found: dict[tuple[str, ...], Case] = {}
     for path in _reports(report, site):
         try:

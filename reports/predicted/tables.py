@@ -1,4 +1,4 @@
-"""The papers' tables as simulated, in Markdown: NSIM-ACE, the EMT paper's fabrics, and sums in the network."""
+"""Write simulated tables of papers in Markdown: NSIM-ACE, the EMT paper's fabrics, and reductions in the network."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.record.model import Case
 
-#: What NSIM-ACE's own simulator took at 512 processes (4.1.1, 4.2.3), s.
+#: Times of NSIM-ACE's own simulator at 512 processes (4.1.1, 4.2.3), in s.
 WALL_S = {("RandomRing", "put"): 40.0, ("PutBarrier", "ring"): 148.0, ("PutBarrier", "recursive-doubling"): 0.33}
 CasesByFabric = Mapping[str, Sequence[Case]]
 
 
 @dataclass(frozen=True)
 class PaperKappa:
-    """kappa' of the EMT paper on a fabric; ``how`` says whether a number of the fabric was fitted to it."""
+    """Hold kappa' of the EMT paper on a fabric; ``how`` states whether a number of the fabric was fitted to it."""
 
     fabric: str
     ranks: int
@@ -33,12 +33,13 @@ KAPPAS = (
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def points(cases: Iterable[Case], check: str, curve: str, **parameters: str) -> dict[int, float]:
-    """A curve of the case of ``check`` with these parameters: ranks -> figure; empty when there is none."""
+    """Return a curve of the case of ``check`` with these parameters: ranks -> value; empty without such a case."""
     for case in cases:
         if case.check_class == check and parameters.items() <= case.parameters.items() and curve in case.curves:
             return {round(x): y for x, y in case.curves[curve].points}
@@ -46,7 +47,7 @@ def points(cases: Iterable[Case], check: str, curve: str, **parameters: str) -> 
 
 
 def over_ranks(columns: Mapping[str, Mapping[int, float]], unit: str) -> str:
-    """A row for each number of ranks, a column for each curve."""
+    """Return a table with a row for each number of ranks and a column for each curve."""
     ranks = sorted({count for column in columns.values() for count in column})
     header = ["ranks", *(f"{name}, {unit}" for name in columns)]
     rows = [[str(count), *(_shown(column.get(count)) for column in columns.values())] for count in ranks]
@@ -54,7 +55,7 @@ def over_ranks(columns: Mapping[str, Mapping[int, float]], unit: str) -> str:
 
 
 def random_ring(found: CasesByFabric) -> str:
-    """Bandwidth of a process in GB/s, by the way of sending."""
+    """Return the bandwidth of a process in GB/s for each way to send."""
     columns = {
         f"{fabric}, {way}": {
             ranks: value / 1000 for ranks, value in points(found[fabric], "RandomRing", "bandwidth", way=way).items()
@@ -66,6 +67,7 @@ def random_ring(found: CasesByFabric) -> str:
 
 
 def barriers(found: CasesByFabric) -> str:
+    """Return the latency of barriers in us for each fabric and algorithm."""
     columns = {
         f"{fabric}, {algorithm}": points(found[fabric], "PutBarrier", "latency", algorithm=algorithm)
         for fabric in ("nsim-ace-16", "nsim-ace-256")
@@ -75,7 +77,7 @@ def barriers(found: CasesByFabric) -> str:
 
 
 def swept(found: CasesByFabric, latencies_us: Mapping[str, float], algorithm: str) -> str:
-    """Barriers over the node latency; ``latencies_us``: fabric -> node latency."""
+    """Return the latency of barriers for several node latencies; ``latencies_us``: fabric -> node latency in us."""
     columns = {
         f"{figure(us)} us": points(found[fabric], "PutBarrier", "latency", algorithm=algorithm)
         for fabric, us in latencies_us.items()
@@ -84,6 +86,7 @@ def swept(found: CasesByFabric, latencies_us: Mapping[str, float], algorithm: st
 
 
 def particles(found: CasesByFabric) -> str:
+    """Return the times of put of the particle exchange in ms."""
     names = [(barrier, within) for within in ("yes", "no") for barrier in ("before", "after")]
     columns = {
         f"barrier {barrier} packing{'' if within == 'yes' else ', between nodes only'}": {
@@ -98,7 +101,7 @@ def particles(found: CasesByFabric) -> str:
 
 
 def wall_times(found: CasesByFabric) -> str:
-    """A row for each pattern, at its largest number of ranks."""
+    """Return the simulator's wall time for each pattern at its largest number of ranks."""
     rows = []
     for (check, parameter), paper_s in WALL_S.items():
         key = "way" if check == "RandomRing" else "algorithm"
@@ -109,6 +112,7 @@ def wall_times(found: CasesByFabric) -> str:
 
 
 def kappas(found: CasesByFabric) -> str:
+    """Return kappa' of the paper and of the simulation for each fabric."""
     rows = []
     for one in KAPPAS:
         curve = points(found[one.fabric], "EmtSeries", "kappa, nodes filled", exchange="step")
@@ -119,7 +123,7 @@ def kappas(found: CasesByFabric) -> str:
 
 
 def in_network(found: CasesByFabric) -> str:
-    """How many times longer sums by hosts take than sums in the network."""
+    """Return the latency of reductions by hosts and in the network, with their ratios."""
     sharp = points(found["edr-sharp"], "PatternAllreduce", "latency_8B", where="in-network")
     hosts = points(found["edr-sharp"], "PatternAllreduce", "latency_8B", where="host")
     roce = points(found["roce"], "PatternAllreduce", "latency_8B", where="host")

@@ -1,1 +1,1 @@
-"""Decisions about nodes that findings name, from what is recorded; nothing is done from here."""
+"""Decide about nodes that findings name, from records only; this package acts on no node."""

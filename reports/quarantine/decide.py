@@ -1,4 +1,4 @@
-"""The site's rule for nodes that findings name: drain a few, or say why not. Below: actions in words."""
+"""Apply the site's quarantine rule to nodes that findings name: drain a few, or state the reason against it."""
 
 import datetime
 import shlex
@@ -22,26 +22,26 @@ _WORDS = {
     ("keep", "declined"): "not drained again",
     ("keep", "failed"): "could not be drained again",
     ("return", "begun"): "to be tested",
-    ("return", "done"): "given back, it passed its test",
-    ("return", "declined"): "not given back",
-    ("return", "failed"): "could not be given back",
-    ("release", "begun"): "to be given back",
-    ("release", "done"): "given back without a test",
+    ("return", "done"): "resumed after it passed its test",
+    ("return", "declined"): "not resumed",
+    ("return", "failed"): "could not be resumed",
+    ("release", "begun"): "to be resumed",
+    ("release", "done"): "resumed without a test",
     ("release", "declined"): "its quarantine has ended",
-    ("release", "failed"): "could not be given back",
+    ("release", "failed"): "could not be resumed",
 }
-# Reasons that Slurm itself gives, and takes back when the node answers again.
+# Slurm sets these reasons itself and removes them when the node answers again.
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 DAY_S = 86_400.0
-# Nights are further apart than this, however long each takes; what begins again after a crash is nearer.
+# Two nights start further apart than this. A night that starts again after a crash is nearer.
 NIGHT_S = DAY_S / 2
 REASON_LIMIT = 160
-# Slurm's listings are read on terminals that know plain letters only.
+# Slurm's listings are read on terminals with ASCII only.
 _PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "×": "x", "…": "..."})
 
 
 def told(action: Action) -> str:
-    """For instance ``node2: drained until 2026-11-29 02:10: NodeSweep …``."""
+    """Return an action in words, for instance ``node2: drained until 2026-11-29 02:10: NodeSweep …``."""
     until = f" until {moment(action.until)}" if action.until and action.outcome != "declined" else ""
     evidence = "; ".join(f"{one.case}: {one.text}" for one in action.evidence[:2] if action.quarantines)
     why = shlex.join(action.command) if action.outcome == "begun" else action.said or evidence
@@ -49,15 +49,15 @@ def told(action: Action) -> str:
 
 
 def moment(seconds: float) -> str:
-    """In local time, as an operator reads a clock."""
+    """Return a time in seconds since 1970 as local time, because operators read local clocks."""
     return f"{datetime.datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
 
 
 @dataclass(frozen=True)
 class NodeNow:
-    """A node as Slurm has it; ``reason`` is empty where nobody gave one.
+    """Describe a node's state in Slurm; ``reason`` may be empty.
 
-    ``usable``: it is in service; ``reserved``: a reservation holds it.
+    ``usable``: the node is in service; ``reserved``: a reservation holds it.
     """
 
     name: str
@@ -74,7 +74,7 @@ class NodeNow:
 
     @property
     def others_matter(self) -> bool:
-        """Somebody has taken it out, and alone decides about it."""
+        """Return whether somebody else drained the node or set its reason, and so decides about it."""
         return self.drained or self.reason not in ("", *_OF_SLURM)
 
     def __str__(self) -> str:
@@ -82,9 +82,9 @@ class NodeNow:
 
 
 def held_nodes(cluster: Mapping[str, NodeNow], actions: Sequence[Action]) -> dict[str, Action]:
-    """The nodes in quarantine, each with the action that put it there: Slurm has drained it, for that action's reason.
+    """Return the nodes in quarantine with the action that drained each: Slurm has it drained for that action's reason.
 
-    What another drained, or Kappa from other results, is not among them, nor what somebody has given back meanwhile.
+    Other nodes are left out: drained by somebody else, drained by Kappa from other results, or resumed since.
     """
     return {
         action.node: action
@@ -97,12 +97,12 @@ def held_nodes(cluster: Mapping[str, NodeNow], actions: Sequence[Action]) -> dic
 
 
 def is_due(held: Action, now: float) -> bool:
-    """Whether a quarantine has ended by ``now``, in seconds since 1970."""
+    """Return whether a quarantine has ended at ``now``, in seconds since 1970."""
     return held.until is not None and now >= held.until
 
 
 def interrupted_tests(actions: Iterable[Action]) -> list[Action]:
-    """The tests that said that they began and never what came of them; their conductor was killed, or runs still."""
+    """Return the tests with a recorded start and no result: their conductor was killed, or is still running."""
     last = {action.node: action for action in actions if action.what == "return"}
     return [action for action in last.values() if action.outcome == "begun"]
 
@@ -120,11 +120,11 @@ def decide(
     now: float,
     report: str = "",
 ) -> list[Action]:
-    """A drain to begin, or one that is declined with the reason why, for each node of ``named``; most evidence first.
+    """Return for each node of ``named`` a drain to begin, or a declined drain with the reason; most evidence first.
 
-    :param cluster: every node that Slurm has, by name.
-    :param actions: all that was ever done, oldest first.
-    :param measured: when the evidence was measured, and ``now`` both in seconds since 1970.
+    :param cluster: every node in Slurm, by name.
+    :param actions: all actions ever, oldest first.
+    :param measured: the time of the evidence, like ``now`` in seconds since 1970.
     """
     done: list[Action] = []
     for node in sorted(named, key=lambda name: (-len(named[name]), name)):
@@ -135,7 +135,7 @@ def decide(
             or _enough(rule, tonight, now)
             or _last_of_a_partition(node, cluster, [action.node for action in done if action.outcome == "begun"])
         )
-        # Each has a time of its own, by which its reason is told from others'.
+        # Each action has its own time, so that its reason differs from others.
         time = now + len(done) / 1000
         until = None if why else end_of(rule, time)
         outcome: Outcome = "declined" if why else "begun"
@@ -147,11 +147,12 @@ def decide(
 
 
 def end_of(rule: QuarantineRule, begun: float) -> float:
+    """Return the end of a quarantine in seconds since 1970."""
     return begun + rule.lasts_days * DAY_S
 
 
 def reason_of(action: Action) -> str:
-    """The reason that Slurm is given for a drain."""
+    """Return the reason for a drain in Slurm, in ASCII."""
     first = action.evidence[0] if action.evidence else None
     what = f"{first.check}: {first.text}" if first else action.said
     plain = one_line(clean(what), REASON_LIMIT).translate(_PLAIN)
@@ -160,13 +161,13 @@ def reason_of(action: Action) -> str:
 
 def _not_to_be_touched(node: str, cluster: Cluster, actions: Sequence[Action], measured: float) -> str:
     if node not in cluster:
-        return "Slurm lists no such node"
+        return "Slurm does not list this node"
     if node in held_nodes(cluster, actions):
-        return "it is in quarantine already"
+        return "the node is in quarantine already"
     if cluster[node].others_matter or not cluster[node].usable:
-        return f"{cluster[node]}: it is out of service already"
+        return f"{cluster[node]}: out of service already"
     back = [one for one in actions if one.node == node and one.what in ("return", "release") and one.outcome == "done"]
-    return "it was given back after this was measured" if back and back[-1].time >= measured else ""
+    return "the node was resumed after the measurement" if back and back[-1].time >= measured else ""
 
 
 def _fault_of_many(
@@ -177,8 +178,8 @@ def _fault_of_many(
         nodes = {one.name for one in cluster.values() if partition in one.partitions}
         if 2 * len(nodes & out) >= len(nodes):
             return (
-                f"{len(nodes & out)} of the {counted(len(nodes), 'node')} of partition {partition} would be out:"
-                " a fault of half of them or more is no node's fault, so nothing is done"
+                f"{len(nodes & out)} of {counted(len(nodes), 'node')} of partition {partition} would be out of service;"
+                " Kappa drains no node if half or more would be out, because that is no node's fault"
             )
     return ""
 
@@ -187,12 +188,12 @@ def _enough(rule: QuarantineRule, drains: Sequence[Action], now: float) -> str:
     tonight = [action.node for action in drains if now - action.time < NIGHT_S]
     if len(tonight) < rule.most_a_night:
         return ""
-    return f"{', '.join(tonight)} was tonight, and the rule allows {counted(rule.most_a_night, 'node')} a night"
+    return f"{', '.join(tonight)} was drained this night; the rule allows {counted(rule.most_a_night, 'node')} a night"
 
 
 def _last_of_a_partition(node: str, cluster: Cluster, drained: Sequence[str]) -> str:
     for partition in sorted(cluster[node].partitions):
         others = [one.name for one in cluster.values() if partition in one.partitions and one.usable]
         if set(others) <= {node, *drained}:
-            return f"it is the last node of partition {partition} that takes jobs"
+            return f"the node is the last one of partition {partition} that takes jobs"
     return ""

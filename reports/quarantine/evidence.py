@@ -1,4 +1,4 @@
-"""Evidence against nodes: confirmed findings of a run, and the outcome of a return test."""
+"""Collect evidence against nodes: confirmed findings of a run, and the result of a return test."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from reports.verdict.judge import latest_attempts
 from reports.verdict.state import State
 
 TEXT_LIMIT = 300
-# The beginnings of findings that tell on which node a job hung or crashed.
+# The first words of findings that name the node on which a job hung or crashed.
 _NO_RESULT = ("hang", "crash")
-# It tells of Slurm, to which a node that is being tested is out of service.
+# This check reports Slurm's state, and for Slurm a node under test is out of service.
 _OF_SLURM = "node/partition-state"
 
 
 def named_nodes(cases: Iterable[CaseVerdict], kinds: Collection[str]) -> dict[str, tuple[Evidence, ...]]:
-    """Node -> the evidence against it, of these ``kinds`` (``kappa.core.vocabulary.rules``)."""
+    """Return node -> the evidence against it of these ``kinds`` (see ``kappa.core.vocabulary.rules``)."""
     found: dict[str, list[Evidence]] = {}
     for verdict in cases:
         kind, nodes = _named(verdict)
@@ -33,7 +33,7 @@ def named_nodes(cases: Iterable[CaseVerdict], kinds: Collection[str]) -> dict[st
 
 
 def _named(found: CaseVerdict) -> tuple[str, frozenset[str]]:
-    """The kind of what a case has found, and the nodes that it names; what runs beside the jobs names none."""
+    """Return the kind of a case's finding and the nodes that it names; a local case names none."""
     case = found.case
     if found.state is not State.FAIL or case.local:
         return "", frozenset()
@@ -49,7 +49,7 @@ def _named(found: CaseVerdict) -> tuple[str, frozenset[str]]:
 
 
 def _named_each_time(found: CaseVerdict) -> frozenset[str]:
-    """The nodes that the check's own comparison names in every measurement on the same nodes."""
+    """Return the nodes that the check's own comparison names in every measurement on the same nodes."""
     if found.case.robbed:
         named = frozenset(found.suspicion.nodes if found.suspicion else ())
         return named.intersection(*(one.case.suspects for one in found.other_attempts if one.by_figures_alone))
@@ -59,7 +59,7 @@ def _named_each_time(found: CaseVerdict) -> frozenset[str]:
 
 
 def _evidence(kind: str, found: CaseVerdict) -> Evidence:
-    """A test says nothing of other nodes, so that it has no diagnosis."""
+    """Return the evidence of a case; a test covers no other nodes, so it has no diagnosis."""
     case, line = found.case, operator_line(found)
     text = f"{line.what}; {line.where}" if kind == "test" else line.finding
     return Evidence(kind, str(case.check_class), case.title, case.partition, one_line(text, TEXT_LIMIT))
@@ -67,7 +67,7 @@ def _evidence(kind: str, found: CaseVerdict) -> Evidence:
 
 @dataclass(frozen=True)
 class Tested:
-    """``state`` is PASS, FAIL or INCOMPLETE; ``why`` says what failed or is missing."""
+    """Hold the result of a return test: PASS, FAIL or INCOMPLETE, and in ``why`` the failures or missing parts."""
 
     state: State
     why: tuple[str, ...]
@@ -75,8 +75,11 @@ class Tested:
 
 
 def checks_of_test(evidence: Sequence[Evidence], mode: str, left_out: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Partition -> the checks that had named the node there, and their neighbours: those of the same subject and of the
-    nodes themselves that are in ``mode`` and not ``left_out`` by the site."""
+    """Return partition -> the checks of a return test.
+
+    These are the checks that had named the node there, and their neighbours: checks of the same subject and of the
+    nodes themselves that are in ``mode`` and not in ``left_out``.
+    """
     found: dict[str, list[str]] = {}
     for partition in sorted({one.partition for one in evidence}):
         named = {one.check for one in evidence if one.partition == partition}
@@ -95,14 +98,16 @@ def checks_of_test(evidence: Sequence[Evidence], mode: str, left_out: Sequence[s
 
 
 def judge_test(node: str, sessions: Mapping[str, Session], evidence: Sequence[Evidence]) -> Tested:
-    """PASS when every check that had named ``node`` measured it again, and nothing failed or is missing.
+    """Judge a return test.
 
-    :param sessions: that of each partition on which the test ran.
+    PASS means that every check that had named ``node`` measured it again, and nothing failed or is missing.
+
+    :param sessions: partition -> the session of the test.
     """
     cases = {partition: latest_attempts(session) for partition, session in sessions.items()}
     every = [case for of_partition in cases.values() for case in of_partition if not case.case.local]
     failed = [case for case in every if case.state is State.FAIL]
-    # A failure that names others says nothing of the node; one that names nobody may be its.
+    # A failure that names other nodes is not about this node. A failure that names no node may be.
     against = [case for case in failed if case.suspicion is None or node in case.suspicion.nodes]
     if against:
         found = tuple(_evidence("test", case) for case in against)
@@ -128,7 +133,7 @@ def _measured(case: CaseVerdict, check: str, node: str) -> bool:
 
 def _not_passed(case: CaseVerdict) -> str:
     if case.state is State.FAIL and case.suspicion:
-        return f"{case.case.title} failed and names {folded(case.suspicion.nodes)}: no comparison for this node"
+        return f"{case.case.title} failed and names {folded(case.suspicion.nodes)}, so it does not test this node"
     gap = case.gaps[0] if case.gaps else None
     why = "; ".join(part for part in (gap.what, gap.detail) if part) if gap else case.state.word
     return one_line(f"{case.case.title}: {why}", TEXT_LIMIT)

@@ -1,1 +1,1 @@
-"""A verdict for a terminal and as one HTML page, with plots; what other pages are made with, too."""
+"""Show a verdict on a terminal and as one HTML page with plots; other pages use these modules, too."""

@@ -1,4 +1,4 @@
-"""The terminal, pipe or log that reports are printed on, and the looks that they share."""
+"""Open the terminal, pipe or log for reports, and define their common layout."""
 
 import os
 import sys
@@ -17,12 +17,12 @@ STYLES = {
     State.PASS: "green",
     State.INFO: "dim",
 }
-# Where output has no width of its own (a pipe, a log), lines fit the whole table.
+# The width in a pipe or a log, in characters: the whole table fits.
 LOG_WIDTH = 130
 
 
 class _PatientConsole(Console):
-    """A console whose reader may go away (``| head``) without changing the exit status."""
+    """Print without a change of the exit status if the reader closes the pipe (``| head``)."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -30,7 +30,7 @@ class _PatientConsole(Console):
 
 
 def open_console() -> Console:
-    """Standard output, as wide as the terminal, or as a whole table in a pipe or log."""
+    """Return standard output as a console, as wide as the terminal, or ``LOG_WIDTH`` in a pipe or log."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 still gets the words
     console = _PatientConsole(highlight=False, markup=False, emoji=False)
@@ -40,14 +40,14 @@ def open_console() -> Console:
 
 
 def section(console: Console, title: str, note: str = "") -> None:
-    """A title below an empty line."""
+    """Print an empty line and a title."""
     console.print()
     heading = Text(title, "bold underline")
     console.print(heading + Text(f"  {note}", "dim") if note else heading)
 
 
 def table(*titles: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table; the columns named in ``right`` are numbers."""
+    """Return an empty table; the columns in ``right`` hold numbers."""
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
     for title in titles:
         found.add_column(title, justify="right" if title in right else "left", overflow="fold")

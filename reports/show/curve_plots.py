@@ -1,6 +1,7 @@
-"""Plots of curves with their bounds, of scaling over ranks, and of predicted figures beside measured ones.
+"""Plot curves with their bounds, scaling over ranks, and predicted values with measured ones.
 
-Scaling is drawn as in figures 4 to 8 of the IPST 2023 paper: speed-up, efficiency, Karp-Flatt and parallelisation cost.
+The scaling plots follow figures 4 to 8 of the IPST 2023 paper: speed-up, efficiency, Karp-Flatt and parallelisation
+cost.
 """
 
 import math
@@ -33,14 +34,16 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State
 
-# More curves than this get no legend; hovering names them.
+# A chart of fewer points shows no more than their values.
+LEAST_POINTS = 3
+# A plot with more curves has no legend; hovering names them.
 LEGEND_LIMIT = 12
 # The checks' name for a curve of speed-ups.
 SPEEDUP = "Speed-up"
-BOUNDS_CAPTION = "Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds."
-PAPER_CAPTION = "Crosses: the fabrics of the IPST 2023 paper, whose machines and network differ."
-HEAVIEST = "Dashed grey: no step is shorter than the heaviest task."
-# IPST 2023, section IV: where κ′ settles on each fabric, as (ranks, us); and where its label has room, in pixels.
+BOUNDS_CAPTION = "Bounds: the curve must be above ▲ and below ▼. A crossed point is out of bounds."
+PAPER_CAPTION = "Crosses: the fabrics of the IPST 2023 paper. Their machines and networks differ from these."
+HEAVIEST = "Dashed grey line: limit, because no step is shorter than the heaviest task."
+# IPST 2023, section IV: the settled κ′ of each fabric as (ranks, us), and the offset of its label in pixels.
 PAPER_KAPPA_US = {
     "NUMAlink 7": (((150, 22),), -6),
     "Superdome Flex Grid": (((128, 19),), 16),
@@ -51,24 +54,48 @@ PAPER_KAPPA_US = {
 PAPER_CHECKS = ("EmtScaling", "EmtSeries")
 LABEL = {"text_align": "right", "text_font_size": "11px", "text_color": INK}
 PREDICTED_CAPTION = (
-    "Each mark is one figure, measured (across) and predicted (up); on the dashed line both agree, between the dotted "
-    "ones within the error that the calibration stated. Crosses are limits from specifications alone."
+    "Each mark is one value, measured (horizontal) and predicted (vertical). On the dashed line both are equal. "
+    "Between the dotted lines they agree within the calibration's error. Crosses are limits from specifications alone."
 )
 
 
 def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """One plot for each check and quantity, with a curve for each case that has one of two points or more."""
+    """Return one plot for each check and quantity with a curve for each case, if one has three points or more."""
+    return [_curve_plot(members) for members in _curves(cases) if _is_worth_a_plot(members)]
+
+
+def without_plot(cases: Sequence[CaseVerdict]) -> list[tuple[str, ...]]:
+    """Return (quantity, case, values) of the curves with too few points for a plot."""
+    return [
+        (_title(members), verdict.case.title, "; ".join(f"{figure(y)} at {figure(x, 7)}" for x, y in curve.points))
+        for members in _curves(cases)
+        if not _is_worth_a_plot(members)
+        for verdict, curve in members
+    ]
+
+
+def _is_worth_a_plot(members: list[tuple[CaseVerdict, Curve]]) -> bool:
+    return any(len(_drawable(curve)) >= LEAST_POINTS for _, curve in members)
+
+
+def _curves(cases: Sequence[CaseVerdict]) -> list[list[tuple[CaseVerdict, Curve]]]:
+    """Return the curves of each check and quantity that have two points or more."""
     groups: dict[tuple[str, ...], list[tuple[CaseVerdict, Curve]]] = {}
     for verdict in cases:
         for name, curve in verdict.case.curves.items():
             if len(_drawable(curve)) > 1:
                 key = (verdict.case.check_class or "", name, curve.x, curve.x_unit, curve.y, curve.y_unit)
                 groups.setdefault(key, []).append((verdict, curve))
-    return [_curve_plot(members) for members in groups.values()]
+    return list(groups.values())
+
+
+def _title(members: list[tuple[CaseVerdict, Curve]]) -> str:
+    curve = members[0][1]
+    return f"{members[0][0].case.check_class}: {curve.y.lower()} over {curve.x.lower()}"
 
 
 def _drawable(curve: Curve) -> dict[float, float]:
-    """The points that logarithmic axes can show."""
+    """Return the points that logarithmic axes can show."""
     return {x: y for x, y in curve.points if positive(x) and positive(y)}
 
 
@@ -102,7 +129,7 @@ def _curve_plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     ]
     _draw_bounds(plot, gated)
     return Plot(
-        title=f"{members[0][0].case.check_class}: {first.y.lower()} over {first.x.lower()}",
+        title=_title(members),
         caption=" ".join(filter(None, (BOUNDS_CAPTION if gated else "", IDEAL if ideal else ""))),
         legend=list(zip(names, looks, strict=True)) if few else [],
         item=json_item(plot),
@@ -142,7 +169,7 @@ def _draw_points(plot: Any, curves: list[tuple[str, Look, Curve]]) -> None:
 
 
 def _gated(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdict]]:
-    """The points of ``curve`` that a bounded metric in the same unit gates: (x, metric)."""
+    """Return the points of ``curve`` that a bounded metric in the same unit judges: (x, metric)."""
     metrics = {m.metric.name: m for m in verdict.metrics if m.bounded and m.metric.unit == curve.y_unit}
     x_by_text = {f"{x:.17g}": x for x in _drawable(curve)}
     return [
@@ -170,7 +197,7 @@ def _draw_bounds(plot: Any, gated: list[tuple[str, float, MetricVerdict]]) -> No
 
 
 def _binary_ticks(plot: Any, sizes: list[float]) -> None:
-    """Ticks at powers of two: benchmarks double the message size."""
+    """Set ticks at powers of two, because benchmarks double the message size."""
     low, high = (round(math.log2(size)) for size in (min(sizes), max(sizes)))
     ticks = [2.0**exponent for exponent in range(low, high + 1, max(1, math.ceil((high - low) / 6)))]
     plot.xaxis.ticker = FixedTicker(ticks=ticks)
@@ -190,7 +217,7 @@ class ScalingQuantity:
     value: Callable[[Scaling], float | None]
     y_axis: str = "linear"
     ideal: bool = False
-    #: The best that a step which is not shorter than its heaviest task allows, of φ, that task and the ranks.
+    #: The best value if no step is shorter than the heaviest task; arguments: φ (us), heaviest task (us), ranks.
     limit: Callable[[float, float, int], float] | None = None
 
 
@@ -207,31 +234,40 @@ QUANTITIES = (
 
 @dataclass
 class ScalingCurve:
-    """Points of one curve, by ranks."""
+    """Hold the points of one curve by ranks."""
 
     simulated: bool
     points: dict[int, Scaling]
 
 
 def scaling_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """One plot for each check and quantity, with a curve for each place and series of points over ranks."""
+    """Return one plot for each check and quantity, with a curve for each partition, environment and series.
+
+    A check without a series of three points has no plot: its metrics have the values.
+    """
     checks: dict[str, list[tuple[Case, Scaling]]] = {}
     for verdict in cases:
         case = verdict.case
         if points := points_of(case):
             checks.setdefault(case.check_class or "", []).extend((case, point) for point in points)
     found = {check: _series(points) for check, points in checks.items()}
-    return [_scaling_plot(check, quantity, series) for check, series in found.items() for quantity in QUANTITIES]
+    return [
+        _scaling_plot(check, quantity, series)
+        for check, series in found.items()
+        if max(len(one.points) for one in series.values()) >= LEAST_POINTS
+        for quantity in QUANTITIES
+    ]
 
 
 def points_of(case: Case) -> tuple[Scaling, ...]:
+    """Return the scaling points of a case; empty without any."""
     if case.scaling is None:
         return ()
     return case.scaling if isinstance(case.scaling, tuple) else (case.scaling,)
 
 
 def _series(points: Sequence[tuple[Case, Scaling]]) -> dict[str, ScalingCurve]:
-    """By partition, environment where a partition has several, and what the check calls a series."""
+    """Return the curves by name: partition, environment if the partition has several, and the check's series."""
     environments: dict[str, set[str]] = {}
     for case, _ in points:
         environments.setdefault(case.partition, set()).add(case.environ)
@@ -289,7 +325,7 @@ def _scaling_plot(check: str, quantity: ScalingQuantity, series: dict[str, Scali
 
 
 def _limits(points: dict[int, Scaling], quantity: ScalingQuantity) -> dict[int, float]:
-    """The best figures that the heaviest task allows, where they can be drawn."""
+    """Return the best values that the heaviest task allows, if a plot can show them."""
     if quantity.limit is None:
         return {}
     found = {
@@ -315,7 +351,7 @@ def _text(point: Scaling | None, quantity: ScalingQuantity) -> str:
 
 
 def predicted_plots(found: Sequence[PredictedPair]) -> list[Plot]:
-    """A plot for each unit."""
+    """Return one plot for each unit."""
     units = sorted({pair.unit for pair in found})
     return [_predicted_plot(unit, [pair for pair in found if pair.unit == unit]) for unit in units]
 
@@ -342,13 +378,13 @@ def _predicted_plot(unit: str, members: Sequence[PredictedPair]) -> Plot:
         }
     )
     dots = plot.scatter("x", "y", source=source, color="colour", marker="marker", size=8, fill_alpha=0.5)
-    tips = [("figure", "@name"), ("fabric", "@fabric"), ("measured", "@x"), ("predicted", "@y")]
+    tips = [("metric", "@name"), ("fabric", "@fabric"), ("measured", "@x"), ("predicted", "@y")]
     plot.add_tools(HoverTool(renderers=[dots], tooltips=tips))
     return Plot(
-        title=f"Predicted beside measured, {unit}" if unit else "Predicted beside measured",
+        title=f"Predicted and measured, {unit}" if unit else "Predicted and measured",
         caption=PREDICTED_CAPTION,
         legend=list(looks.items()),
         item=json_item(plot),
-        header=("Figure", with_unit("Measured", unit), with_unit("Predicted", unit), "Fabric"),
+        header=("Metric", with_unit("Measured", unit), with_unit("Predicted", unit), "Fabric"),
         rows=[(pair.name, figure(pair.measured), figure(pair.predicted), pair.fabric) for pair in members],
     )

@@ -1,4 +1,4 @@
-"""Heat maps: a quantity over two others, and what was measured between every pair of nodes."""
+"""Draw heat maps: of a quantity over two others, and of measurements between every pair of nodes."""
 
 import itertools
 import math
@@ -19,20 +19,20 @@ from kappa.core.record.matrices import Floats, values_of
 from reports.show.plot import FONT, INK, SOFT, Plot, colour_bar, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 
-# Pale is little, as on a map; one hue, so that it reads without colour, too.
+# Pale is little, as on a map. One hue also reads without colour.
 PALETTE = tuple(reversed(Oranges256))
-# Up to so many nodes each cell can be hovered and named, or even holds its figure.
+# Up to so many nodes, each cell shows its names on hover, or even contains its value.
 CELLS_LIMIT, FIGURES_LIMIT = 64, 10
-# The colours start at the median pair and span at least this factor, so that the noise of equal nodes stays pale.
+# The colours start at the median pair and span at least this factor, so that noise stays pale.
 LEAST_SPAN = 4.0
 ROWS_LIMIT, TICKS, PIXELS_LIMIT = 50, 20, 512
-# A shade fewer than a byte has: the last is for what has no figure.
+# One shade less than a byte has values: the last is for pairs without a value.
 PAIR_PALETTE = tuple(reversed(Oranges256))[1:]
-CAPTION = "The row's node sends to the column's. The darker, the slower."
+CAPTION = "The row's node sends to the column's node. A darker cell is slower."
 
 
 def heat_map_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """One heat map for each case and map that has a point."""
+    """Return one heat map for each case and map with a point."""
     return [
         _map_plot(verdict, name, found)
         for verdict in cases
@@ -45,7 +45,7 @@ def _map_plot(verdict: CaseVerdict, name: str, found: HeatMap) -> Plot:
     case = verdict.case
     return Plot(
         title=f"{case.check_class} {case.variant}: {name} on {case.partition}",
-        caption=f"{with_unit(found.z, found.z_unit)}. The darker, the more.",
+        caption=f"{with_unit(found.z, found.z_unit)}. A darker cell is a larger value.",
         legend=[],
         item=json_item(_draw_map(found)),
         header=(with_unit(found.x, found.x_unit), with_unit(found.y, found.y_unit), with_unit(found.z, found.z_unit)),
@@ -57,7 +57,7 @@ def _draw_map(found: HeatMap) -> Any:
     columns, rows = (list(map(figure, sorted({point[axis] for point in found.points}))) for axis in (0, 1))
     values = [z for _, _, z in found.points]
     low, high = min(values), max(values)
-    # A uniform map stays pale, and rates span decades.
+    # A uniform map stays pale. Rates span decades, so their scale is logarithmic.
     scale = LogColorMapper if low > 0 else LinearColorMapper
     top = max(high, 2 * low)
     mapper = scale(palette=PALETTE, low=low, high=top)
@@ -95,7 +95,7 @@ class PairCell:
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """A matrix that has a figure; ``values`` and ``slowdowns`` are n x n, NaN where there is none."""
+    """Hold a matrix with a value; ``values`` and ``slowdowns`` are n x n, NaN for a missing value."""
 
     matrix: Matrix
     values: Floats
@@ -106,12 +106,12 @@ class PairMatrix:
         return cls(matrix, values, _slowdowns(matrix, values))
 
     def shows(self, i: int, j: int) -> bool:
-        """A node has no pair with itself, a group has."""
+        """Return whether the cell is shown: a node has no pair with itself, but a group of nodes has."""
         return i != j or not math.isnan(self.values[i, j])
 
 
 def pair_plots(cases: Sequence[CaseVerdict]) -> tuple[list[Plot], list[str]]:
-    """One heat map for each case and matrix that has a figure, and what is to be said of those that are not kept."""
+    """Return one heat map for each case and matrix with a value, and a note for each matrix that was not kept."""
     plots, notes = [], []
     for verdict in cases:
         for name, matrix in verdict.case.matrices.items():
@@ -134,14 +134,14 @@ def _summary(matrix: Matrix) -> str:
     if file is None or file.lowest is None or file.median is None or file.highest is None:
         return ""
     low, middle, high = (figure(value) for value in (file.lowest, file.median, file.highest))
-    return f". Of its figures, the median was {middle} {matrix.unit}, the least {low} and the most {high}"
+    return f". Its median was {middle} {matrix.unit}, its smallest value {low}, its largest {high}"
 
 
 def _slowdowns(matrix: Matrix, values: Floats) -> Floats:
-    """n x n: how many times slower than the median pair; NaN where there is no figure, or none above 0."""
+    """Return an n x n array: how many times slower than the median pair; NaN without a value above 0."""
     values = np.where(np.isfinite(values) & (values > 0), values, np.nan)
     ratio = values / np.median(values[np.isfinite(values)]) if np.isfinite(values).any() else values
-    # A lower rate is slower; every other unit is a time.
+    # A lower rate is slower. All other units are times.
     return 1 / ratio if matrix.unit.endswith("/s") else ratio
 
 
@@ -150,18 +150,18 @@ def _pair_plot(verdict: CaseVerdict, name: str, pairs: PairMatrix) -> Plot:
     size = len(matrix.nodes)
     missing = int((np.isnan(pairs.values) & ~np.eye(size, dtype=bool)).sum())
     worst = _worst(pairs)
-    shown = f"the worst {ROWS_LIMIT} of {size * (size - 1)}" if size * (size - 1) > ROWS_LIMIT else ""
-    pixels = f"A pixel is the worst pair of several nodes: there are more than {PIXELS_LIMIT}."
+    shown = f"the worst {ROWS_LIMIT} of {size * (size - 1)} pairs" if size * (size - 1) > ROWS_LIMIT else ""
+    pixels = f"Each pixel shows the worst pair of several nodes, because there are more than {PIXELS_LIMIT} nodes."
     return Plot(
         title=_title(verdict, name, matrix),
         caption=" ".join(
             part for part in (
-                f"Figures in {matrix.unit}." if matrix.unit and size <= FIGURES_LIMIT else "",
+                f"Values in {matrix.unit}." if matrix.unit and size <= FIGURES_LIMIT else "",
                 CAPTION,
                 pixels if size > PIXELS_LIMIT else "",
                 f"Hatched: {counted(missing, 'cell')} not measured." if missing and size <= CELLS_LIMIT else "",
                 f"Grey: {counted(missing, 'pair')} not measured." if missing and size > CELLS_LIMIT else "",
-                f"The table has {shown}." if shown else "",
+                f"The table lists {shown}." if shown else "",
             ) if part
         ),
         legend=[],
@@ -176,7 +176,7 @@ def _pair_plot(verdict: CaseVerdict, name: str, pairs: PairMatrix) -> Plot:
 
 
 def _worst(found: PairMatrix) -> list[PairCell]:
-    """The first ``ROWS_LIMIT`` pairs: those without a figure, then the slowest."""
+    """Return the first ``ROWS_LIMIT`` pairs: first the pairs without a value, then the slowest."""
     slowdowns, size = found.slowdowns, len(found.matrix.nodes)
     order = np.argsort(-np.where(np.isnan(slowdowns), np.inf, slowdowns), axis=None, kind="stable")
     places = (divmod(int(place), size) for place in order)
@@ -240,7 +240,7 @@ def _draw_image(pairs: PairMatrix, mapper: Any) -> Any:
     names, size = pairs.matrix.nodes, len(pairs.matrix.nodes)
     plot = new_figure(560, vector=False, x_range=(0, size), y_range=(size, 0))
     image = _shades(_worst_of_blocks(pairs.slowdowns), mapper)
-    # A byte for each pixel: of 512 nodes the plain figures would be most of the page.
+    # One byte for each pixel: for 512 nodes, plain numbers would be most of the page.
     shades = LinearColorMapper(palette=[*mapper.palette, SOFT], low=-0.5, high=len(mapper.palette) + 0.5)
     plot.image([image], x=0, y=0, dw=size, dh=size, color_mapper=shades)
     ticks = list(range(0, size, max(1, math.ceil(size / TICKS))))
@@ -251,12 +251,15 @@ def _draw_image(pairs: PairMatrix, mapper: Any) -> Any:
 
 
 def _worst_of_blocks(slowdowns: Floats) -> Floats:
-    """At most ``PIXELS_LIMIT`` x ``PIXELS_LIMIT``: no screen has a pixel for each pair of a thousand nodes."""
+    """Reduce to at most ``PIXELS_LIMIT`` x ``PIXELS_LIMIT`` by the worst value of each block.
+
+    No screen has a pixel for each pair of a thousand nodes.
+    """
     block = math.ceil(len(slowdowns) / PIXELS_LIMIT)
     if block == 1:
         return slowdowns
     padding = -len(slowdowns) % block
-    # A pair that was not measured has no speed, but must not hide one that was.
+    # A pair without a value must not hide a measured one.
     padded = np.pad(np.nan_to_num(slowdowns, nan=-1.0), (0, padding), constant_values=-1.0)
     count = len(padded) // block
     worst = padded.reshape(count, block, count, block).max(axis=(1, 3))
@@ -264,7 +267,10 @@ def _worst_of_blocks(slowdowns: Floats) -> Floats:
 
 
 def _shades(slowdowns: Floats, mapper: Any) -> NDArray[np.uint8]:
-    """The number of each pixel's colour in the palette of the logarithmic ``mapper``; one more where is no figure."""
+    """Return the index of each pixel's colour in the palette of the logarithmic ``mapper``.
+
+    A pixel without a value has the first index after the palette.
+    """
     colours = len(mapper.palette)
     share = np.log(np.fmax(slowdowns, mapper.low) / mapper.low) / math.log(mapper.high / mapper.low)
     number = np.clip(np.nan_to_num(share) * colours, 0, colours - 1)

@@ -1,6 +1,6 @@
-"""The frame of every HTML page: one self-contained file that works without a network, and on paper.
+"""Render the frame of every HTML page: one self-contained file that works without a network, and on paper.
 
-A page without plots does not load Bokeh, which takes a third of a second.
+A page without plots does not load Bokeh, because loading takes a third of a second.
 """
 
 import base64
@@ -22,9 +22,9 @@ OWN = ("node_lists.js", "report.js")
 def render_page(
     template: str, plots: "Sequence[Plot]", functions: dict[str, Any], /, own: Sequence[str] = OWN, **values: Any
 ) -> str:
-    """The page. Every value is escaped; only this package's and Bokeh's own scripts may run.
+    """Return the page. Every value is escaped; only scripts of this package and of Bokeh may run.
 
-    :param own: this package's scripts on the page, in their order.
+    :param own: this package's scripts on the page, in order.
     """
     scripts = ["".join(map(_own, own))]
     if plots:
@@ -34,6 +34,7 @@ def render_page(
     environment = template_environment("reports.show")
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
     environment.globals.update(functions)
+    environment.filters["breakable"] = breakable
     return environment.get_template(template).render(
         plot_items=[plot.item for plot in plots],
         style=Markup(_own("report.css")),
@@ -44,7 +45,7 @@ def render_page(
 
 
 def template_environment(package: str) -> jinja2.Environment:
-    """The templates of ``package``; every value is escaped, and a name that is not known is an error."""
+    """Return the templates of ``package``; every value is escaped, and an unknown name is an error."""
     return jinja2.Environment(
         loader=jinja2.PackageLoader(package),
         autoescape=True,
@@ -54,17 +55,22 @@ def template_environment(package: str) -> jinja2.Environment:
     )
 
 
+def breakable(text: str) -> Markup:
+    """Let lines break after underscores, so that none breaks inside a word."""
+    return Markup("_<wbr>").join(text.split("_"))
+
+
 def _own(name: str) -> str:
     return resources.files("reports.show").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _digest(script: str) -> str:
-    """The name of a script in a Content-Security-Policy."""
+    """Return a script's hash for a Content-Security-Policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def round_steps(start: float, end: float) -> list[float]:
-    """Some four multiples of 1, 2 or 5 times a power of ten between ``start`` and ``end``, which is larger."""
+    """Return about four multiples of 1, 2 or 5 times a power of ten from ``start`` to the larger ``end``."""
     rough = (end - start) / 4
     decade = 10.0 ** math.floor(math.log10(rough))
     step = next(decade * factor for factor in (1, 2, 5, 10) if decade * factor >= rough)

@@ -1,7 +1,7 @@
-"""MPI libraries side by side: the parallelisation cost κ′ of each at each number of ranks, and which differ.
+"""Compare MPI libraries: the parallelisation cost κ′ of each at each number of ranks, and which libraries differ.
 
-For a partition on which a run measured a series in several environments. An interval is that of the median over the
-rounds, from order statistics; libraries whose intervals do not touch differ.
+The table needs a partition with a series in several environments. The interval is the interval of the median over the
+rounds, from order statistics. Two libraries differ if their intervals do not touch.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _MEDIAN = Statistic("median")
 
 @dataclass(frozen=True)
 class LibraryCell:
-    """One library at one number of ranks; ``None`` bounds where one round gives no interval."""
+    """Hold κ′ (us) of one library at one number of ranks; one round gives no interval, so its bounds are ``None``."""
 
     kappa_us: float
     interval: Interval
@@ -31,7 +31,7 @@ class LibraryCell:
         return figure(self.kappa_us) + sure
 
     def apart_from(self, other: "LibraryCell") -> bool:
-        """Whether the intervals do not touch; without both nothing is said."""
+        """Return whether the intervals do not touch; ``False`` if an interval is missing."""
         bounds = (self.interval.low, self.interval.high, other.interval.low, other.interval.high)
         if None in bounds:
             return False
@@ -41,16 +41,21 @@ class LibraryCell:
 
 @dataclass(frozen=True)
 class LibraryRow:
+    """Hold the cells of one series at one number of ranks."""
+
     series: str
     ranks: int
     cells: tuple[LibraryCell | None, ...]
-    """In the order of the table's libraries; ``None`` where one has no such point."""
+    """In the order of the table's libraries; ``None`` for a library without this point."""
     differ: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class LibraryComparison:
-    """``libraries`` are (environment, what it says of its MPI); ``method`` is how sure the intervals are."""
+    """Compare the libraries of a check on a partition.
+
+    ``libraries`` are (environment, its MPI); ``method`` is the method of the intervals with their confidence.
+    """
 
     check: str
     partition: str
@@ -60,7 +65,10 @@ class LibraryComparison:
 
 
 def compared_libraries(cases: Sequence[Case]) -> list[LibraryComparison]:
-    """One for each check and partition with series in several environments; simulated ones have no library."""
+    """Return one comparison for each check and partition with series in several environments.
+
+    Simulated cases have no library and are left out.
+    """
     groups: dict[tuple[str, str], dict[str, list[Case]]] = {}
     for case in cases:
         if points_of(case) and case.simulation is None:
@@ -100,12 +108,12 @@ def _row(key: tuple[str, int], cells: dict[str, LibraryCell | None]) -> LibraryR
         if first.apart_from(second):
             less, more = (one, other) if first.kappa_us < second.kappa_us else (other, one)
             by = figure(abs(first.kappa_us - second.kappa_us), 2)
-            differ.append(f"{less} has {by} us less than {more}")
+            differ.append(f"{less} takes {by} us less than {more}")
     return LibraryRow(*key, tuple(cells.values()), tuple(differ))
 
 
 def library_listings(cases: Sequence[Case]) -> list[Listing]:
-    """A table of the page for each comparison."""
+    """Return a table of the page for each comparison."""
     return [_listing(comparison) for comparison in compared_libraries(cases)]
 
 
@@ -119,5 +127,5 @@ def _listing(found: LibraryComparison) -> Listing:
             for row in found.rows
         ],
         frozenset({"Ranks"}),
-        f"{libraries}. Medians; in brackets {found.method}. Libraries differ where these do not touch.",
+        f"{libraries}. Medians; the brackets hold {found.method}. Libraries differ if these do not touch.",
     )

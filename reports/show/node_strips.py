@@ -1,7 +1,7 @@
-"""Strips of what was measured on each node: nodes sorted by value, their middle half, the bounds, outliers by name.
+"""Draw strips of per-node values: nodes sorted by value, their middle half, the bounds, and outliers by name.
 
-A strip is plain SVG with text beside it: made in a tenth of the time of a plot with a script, and sharp on paper.
-Places are in per mille of the strip's width and height, so that its text keeps its size.
+A strip is plain SVG with text beside it: it takes a tenth of the time of a plot with a script, and is sharp on paper.
+Positions are in per mille of the strip's width and height, so that the text keeps its size.
 """
 
 import math
@@ -13,27 +13,30 @@ from typing import NamedTuple
 import numpy as np
 
 from kappa.core.ground.figures import counted, figure
+from kappa.core.ground.node_lists import folded
 from kappa.core.ground.spread import robust_deviation
 from reports.show.html_page import round_steps
 from reports.show.plot import labels, suitable_unit, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 
-# How far beyond the middle half of its equals a node stands out: in robust deviations, and at least this share.
+# A node stands out at this distance from the median: in robust deviations, and as a share of the median.
 OUTLYING, LEAST_SHARE = 5.0, 0.02
-# From so many nodes on, each measured by a case of its own, the cases are compared.
+# Cases of single nodes are compared if there are at least so many nodes.
 FROM_CASES = 4
 _CLOSE = 1e-9
 SIZE = 1000
-# The share of the height that a line of text takes.
+# The height of a line of text.
 _LINE = 75
-# Up to so many nodes in all every one is named, up to so many with its figure.
+# A strip of fewer nodes shows no more than their values.
+LEAST_NODES = 3
+# Up to so many nodes in all, each is named; up to so many, with its value.
 NAMES_LIMIT, FIGURES_LIMIT = 48, 8
-# More that stand out in a partition than this are counted.
+# The most outliers named in a partition.
 OUTLIERS_NAMED = 6
-# The table of a strip with more nodes has those that stand out and both ends.
+# The table of a strip with more nodes has the outliers and both ends.
 ROWS_LIMIT, ENDS = 60, 10
-# A bound further away than this, in heights of what is drawn, would flatten it.
+# A bound further away than this, in heights of the drawn range, is not drawn: it would flatten the strip.
 _FAR = 1.5
 _GAP = 80
 
@@ -46,8 +49,10 @@ class NodeFigure(NamedTuple):
 
 @dataclass(frozen=True)
 class Equals:
-    """The nodes that are compared with each other, sorted by value; ``bounds`` are what their values have to keep to,
-    as far as a metric of the case says it."""
+    """Hold nodes that are compared with each other, sorted by value.
+
+    ``bounds`` are the bounds of their values, as far as a metric of the case gives them.
+    """
 
     label: str
     figures: tuple[NodeFigure, ...]
@@ -63,7 +68,7 @@ class Equals:
 
     @cached_property
     def standing_out(self) -> list[NodeFigure]:
-        """Suspects, and what is far from its equals; the farthest first."""
+        """Return the suspects, then the nodes that are far from the median, the farthest first."""
         middle = float(np.median(self.values))
         spread = robust_deviation(np.array(self.values))
         far = max(OUTLYING * spread, LEAST_SHARE * abs(middle))
@@ -81,6 +86,20 @@ class NodeFigures:
     metric: str
     unit: str
     equals: list[Equals]
+
+    @property
+    def count(self) -> int:
+        return sum(len(one.figures) for one in self.equals)
+
+    def in_suitable_unit(self) -> tuple[list[Equals], str]:
+        divisor, unit = suitable_unit(max(abs(value) for one in self.equals for value in one.values), self.unit)
+        return [one.divided(divisor) for one in self.equals], unit
+
+    @property
+    def is_worth_a_strip(self) -> bool:
+        """Whether it shows more than a line of text says."""
+        values = {figure(value) for one in self.equals for value in one.values}
+        return self.count >= LEAST_NODES and (len(values) > 1 or any(one.standing_out for one in self.equals))
 
 
 def _of_many_nodes(cases: Sequence[CaseVerdict]) -> list[NodeFigures]:
@@ -114,7 +133,7 @@ def _of_single_nodes(cases: Sequence[CaseVerdict]) -> list[NodeFigures]:
     for key, places in groups.items():
         equals = []
         for (partition, variant, _), members in places.items():
-            # Repeats on one node are no comparison.
+            # Repeated measurements of one node compare nothing.
             if len({one.node for one, _ in members}) >= FROM_CASES:
                 metric = members[0][1]
                 bounds = tuple(bound for bound in (metric.lower, metric.upper) if math.isfinite(bound))
@@ -134,7 +153,10 @@ def _sorted(figures: Sequence[NodeFigure], bounds: tuple[float, ...]) -> Equals:
 
 
 def _bounds(metrics: Sequence[MetricVerdict], unit: str, values: Sequence[float]) -> tuple[float, ...]:
-    """Bounds of metrics that are the least or largest of ``values``, or the least as a share of the median."""
+    """Return the bounds of the metrics that are derived from ``values``.
+
+    Such a metric equals the smallest value, the largest value, or the smallest as a share of the median.
+    """
     found: dict[float, None] = {}
     median = float(np.median(values))
     for metric in metrics:
@@ -151,7 +173,7 @@ def _bounds(metrics: Sequence[MetricVerdict], unit: str, values: Sequence[float]
 
 
 class Mark(NamedTuple):
-    """A node; ``kind`` is ``usual``, ``odd`` or ``suspect``."""
+    """Mark a node; ``kind`` is ``usual``, ``odd`` or ``suspect``."""
 
     x: float
     y: float
@@ -162,7 +184,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Label:
-    """A text beside the mark at ``x``, at the height ``y``; ``on_left`` when it ends there."""
+    """Place a text beside the mark at ``x``, at height ``y``; with ``on_left`` the text ends there."""
 
     x: float
     y: float
@@ -172,7 +194,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Stretch:
-    """The nodes of one partition, from ``start`` to ``end``; ``low`` and ``high`` are of the middle half."""
+    """Hold the nodes of one partition from ``start`` to ``end``; ``low`` and ``high`` limit the middle half."""
 
     label: str
     start: float
@@ -186,13 +208,13 @@ class Stretch:
 
     @property
     def dots(self) -> str:
-        """The usual nodes as one path of dots."""
+        """Return the usual nodes as one path of dots."""
         return "".join(f"M{mark.x:g} {mark.y:g}h0" for mark in self.marks if mark.kind == "usual")
 
 
 @dataclass(frozen=True)
 class Strip:
-    """``named``: every node has its name below; ``with_figures``: and its figure above."""
+    """Hold a strip. ``named``: each node's name is below it; ``with_figures``: its value is above it."""
 
     title: str
     caption: str
@@ -207,12 +229,12 @@ class Strip:
 
     @property
     def summary(self) -> str:
-        """In words, for who cannot see it."""
+        """Return a description for readers who cannot see the strip."""
         return f"{self.title}; {self.caption}"
 
     @property
     def hover(self) -> list[tuple[float, str, str]]:
-        """Place, name and figure of every node, from left to right."""
+        """Return position, name and value of every node, from left to right."""
         return [(mark.x, mark.name, mark.figure) for stretch in self.stretches for mark in stretch.marks]
 
     @property
@@ -227,17 +249,17 @@ class _Scale:
 
     @classmethod
     def of(cls, equals: Sequence[Equals]) -> "_Scale":
-        """For all values, and the bounds that are not far from them."""
+        """Return a scale for all values, and for the bounds near them."""
         values = [value for one in equals for value in one.values]
         low, high = min(values), max(values)
         span = max(high - low, 0.1 * max(abs(low), abs(high))) or 1.0
         near = [bound for one in equals for bound in one.bounds if low - _FAR * span <= bound <= high + _FAR * span]
         low, high = min([low, *near]), max([high, *near])
         margin = 0.12 * max(high - low, span)
-        return cls(low - margin, high + 3 * margin)  # above are the partitions' names
+        return cls(low - margin, high + 3 * margin)  # the partitions' names are above
 
     def y(self, value: float) -> float:
-        """From the top."""
+        """Return the distance of ``value`` from the top."""
         return round(SIZE * (self.high - value) / (self.high - self.low), 1)
 
     def holds(self, value: float) -> bool:
@@ -245,15 +267,37 @@ class _Scale:
 
 
 def node_strips(cases: Sequence[CaseVerdict]) -> list[Strip]:
-    """One for each check and figure of which some node has a finite value."""
-    return [_strip(found) for found in (*_of_many_nodes(cases), *_of_single_nodes(cases))]
+    """Return one strip for each check and metric of which three nodes or more have finite values that differ."""
+    return [_strip(found) for found in _of_nodes(cases) if found.is_worth_a_strip]
+
+
+def without_strip(cases: Sequence[CaseVerdict]) -> list[tuple[str, ...]]:
+    """Return (metric, case, values) of the metrics of nodes without a strip."""
+    rows: list[tuple[str, ...]] = []
+    for found in _of_nodes(cases):
+        if not found.is_worth_a_strip:
+            equals, unit = found.in_suitable_unit()
+            title = with_unit(f"{found.check}: {found.metric} per node", unit)
+            figures = [each for one in equals for each in one.figures]
+            rows.append((title, ", ".join(one.label for one in equals), _in_words(figures)))
+    return rows
+
+
+def _in_words(figures: Sequence[NodeFigure]) -> str:
+    """Return each value with its nodes."""
+    nodes: dict[str, list[str]] = {}
+    for one in figures:
+        nodes.setdefault(f"{figure(one.value)}{' (suspect)' if one.suspect else ''}", []).append(one.node)
+    return "; ".join(f"{value} on {folded(names)}" for value, names in nodes.items())
+
+
+def _of_nodes(cases: Sequence[CaseVerdict]) -> list[NodeFigures]:
+    return [*_of_many_nodes(cases), *_of_single_nodes(cases)]
 
 
 def _strip(found: NodeFigures) -> Strip:
-    divisor, unit = suitable_unit(max(abs(value) for one in found.equals for value in one.values), found.unit)
-    equals = [one.divided(divisor) for one in found.equals]
+    equals, unit = found.in_suitable_unit()
     scale = _Scale.of(equals)
-    count = sum(len(one.figures) for one in equals)
     title = with_unit(found.metric, unit)
     return Strip(
         title=f"{found.check}: {found.metric} per node",
@@ -261,9 +305,9 @@ def _strip(found: NodeFigures) -> Strip:
         y_title=title,
         unit=unit,
         ticks=[(scale.y(tick), figure(tick)) for tick in round_steps(scale.low, scale.high)],
-        stretches=_stretches(equals, scale, named=count <= NAMES_LIMIT),
-        named=count <= NAMES_LIMIT,
-        with_figures=count <= FIGURES_LIMIT,
+        stretches=_stretches(equals, scale, named=found.count <= NAMES_LIMIT),
+        named=found.count <= NAMES_LIMIT,
+        with_figures=found.count <= FIGURES_LIMIT,
         header=("Partition", "Node", title, "Note"),
         rows=[row for one in equals for row in _rows(one)],
     )
@@ -274,18 +318,18 @@ def _caption(equals: Sequence[Equals], scale: _Scale, unit: str) -> str:
     odd = sum(len(group.standing_out) for group in equals) - suspects
     bounds = dict.fromkeys(bound for group in equals for bound in group.bounds)
     far = [f"{figure(bound)} {unit}".rstrip() for bound in bounds if not scale.holds(bound)]
+    other = "other " if suspects else ""
     parts = (
-        "Sorted by value; shaded the middle half, with the median.",
-        "Dashed: bound." if len(far) < len(bounds) else "",
-        f"Bound beyond what is drawn: {', '.join(far)}." if far else "",
+        "Dashed line: bound." if len(far) < len(bounds) else "",
+        f"Bound outside the drawn range: {', '.join(far)}." if far else "",
         f"▲ {counted(suspects, 'suspect node')}." if suspects else "",
-        f"◆ {counted(odd, 'node stands', 'nodes stand')} out{' besides' if suspects else ''}." if odd else "",
+        f"◆ {counted(odd, f'{other}node stands', f'{other}nodes stand')} out." if odd else "",
     )
     return " ".join(filter(None, parts))
 
 
 def _rows(equals: Equals) -> list[tuple[str, ...]]:
-    """A row for each node, of many nodes for those that stand out and for both ends, after the distribution."""
+    """Return a row for each node; for many nodes the distribution, the outliers and both ends."""
     odd = equals.standing_out
     said = {one.node: "suspect" if one.suspect else "stands out" for one in odd}
     shown: list[NodeFigure] = list(equals.figures)
@@ -298,7 +342,7 @@ def _rows(equals: Equals) -> list[tuple[str, ...]]:
 
 
 def _stretches(equals: Sequence[Equals], scale: _Scale, named: bool) -> list[Stretch]:
-    """Beside each other: as wide as they have nodes where each is named, else equally wide."""
+    """Return the stretches side by side: with named nodes their widths follow the node counts, else they are equal."""
     weights = [len(one.figures) if named else 1 for one in equals]
     gap = min(_GAP, SIZE / 4 / len(equals))
     room = (SIZE - gap * (len(equals) - 1)) / sum(weights)
@@ -331,7 +375,7 @@ def _stretch(equals: Equals, scale: _Scale, label: str, start: float, end: float
 
 
 def _apart(marks: Sequence[Mark], middle: float) -> list[Label]:
-    """Names beside their marks, towards the middle of the stretch, none over another and none outside."""
+    """Place names beside their marks, towards the middle of the stretch, without overlap and inside the strip."""
     labels = []
     for on_left in (False, True):
         side = sorted((mark for mark in marks if (mark.x > middle) is on_left), key=lambda mark: mark.y)

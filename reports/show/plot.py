@@ -1,7 +1,7 @@
-"""Parts that the pages' plots share: their data, look, axes and labels.
+"""Provide the common parts of the pages' plots: data, look, axes and labels.
 
-Bokeh draws them: it is read out by hovering, prints as SVG, and its script comes out of its own wheel, so that a page
-needs no network (1.3 MB a page; plotly's script has 4.8 MB, and Altair's takes seconds to build).
+Bokeh draws the plots: it shows values on hover, prints as SVG, and its script is in its wheel, so a page needs no
+network (1.3 MB a page; plotly's script has 4.8 MB, and Altair takes seconds to build).
 """
 
 import datetime
@@ -18,25 +18,25 @@ from kappa.core.ground.figures import figure
 from kappa.core.ground.node_lists import folded
 from kappa.core.record.model import Case
 
-# Okabe & Ito 2008, "Color Universal Design": told apart with any colour vision; without yellow, too light on white.
+# Okabe & Ito 2008, "Color Universal Design", for any colour vision; without yellow, which is too light on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# Simulated curves are violet and never solid, so that no reader takes them for measured.
+# Simulated curves are violet and never solid, so that a reader does not take them for measured.
 SIMULATED_PALETTE = ("#6A3D9A", "#A6569D", "#9E82C9", "#4B2E83")
 DASHES = ("", "7 4", "2 3", "10 3 2 3")
 MARKERS = ("circle", "square", "diamond")
 ALARM, INK, SOFT, PALE = "#D55E00", "#1f2933", "#9aa5b1", "#e4e7eb"
 FONT = "system-ui, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
-IDEAL = "Grey: ideal speed-up."
-# On a logarithmic axis, ticks that are nearer to each other stand on each other's numbers.
+IDEAL = "Grey line: ideal speed-up."
+# On a logarithmic axis, the numbers of ticks nearer than this ratio overlap.
 _APART = 1.25
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a curve is told from the others, also where one lies on another: by colour, marker and dashes.
+    """Distinguish a curve from others, also where they overlap, by colour, marker and dashes.
 
-    ``dashes`` are lengths in pixels; none is a solid line.
+    ``dashes`` are lengths in pixels; an empty string is a solid line.
     """
 
     colour: str
@@ -53,9 +53,9 @@ class Look:
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot with the same figures as a table, for who cannot see it.
+    """Hold a plot, and its values as a table for readers who cannot see it.
 
-    ``item`` is what Bokeh's ``embed_item`` takes; ``rows`` have the columns of ``header``.
+    ``item`` is the argument of Bokeh's ``embed_item``; ``rows`` have the columns of ``header``.
     """
 
     title: str
@@ -71,7 +71,11 @@ def with_unit(title: str, unit: str) -> str:
 
 
 def labels(cases: Sequence[Case]) -> list[str]:
-    """Labels that tell cases of one check apart: partition and variant, if need be environment, nodes, number."""
+    """Return labels that distinguish cases of one check.
+
+    A label has the partition and the variant. If these are not unique, it also has the environment, the nodes and a
+    number.
+    """
     found = [" ".join(part for part in (case.partition, case.variant) if part) for case in cases]
     for more in ([case.environ for case in cases], [folded(case.nodes) for case in cases], range(1, len(cases) + 1)):
         if len(set(found)) == len(found):
@@ -81,16 +85,16 @@ def labels(cases: Sequence[Case]) -> list[str]:
 
 
 def new_time_figure(height: int) -> Any:
-    """As ``new_figure``, over dates; a single date stands in the middle of a week."""
+    """Return a plot like ``new_figure`` over dates; a single date is in the middle of a week."""
     plot = new_figure(height, x_axis_type="datetime")
     plot.x_range.default_span = datetime.timedelta(days=7)
     return plot
 
 
 def new_figure(height: int, vector: bool = True, **options: Any) -> Any:
-    """An empty Bokeh plot in the page's style, as wide as its place, ``height`` in pixels.
+    """Return an empty Bokeh plot in the page's style, as wide as its place, ``height`` in pixels.
 
-    A vector plot is sharp on paper, but slow to draw with thousands of points.
+    A vector plot is sharp on paper, but slow with thousands of points.
     """
     plot = bokeh_figure(
         height=height,
@@ -115,7 +119,7 @@ def new_figure(height: int, vector: bool = True, **options: Any) -> Any:
 
 
 def colour_bar(mapper: Any, title: str, **options: Any) -> ColorBar:
-    """A scale of the colours of ``mapper``; ``title`` is their unit."""
+    """Return a colour scale of ``mapper``; ``title`` is its unit."""
     bar = ColorBar(color_mapper=mapper, width=10, title=title, **options)
     bar.major_label_text_font = bar.title_text_font = FONT
     bar.title_text_font_style = "normal"
@@ -123,7 +127,7 @@ def colour_bar(mapper: Any, title: str, **options: Any) -> ColorBar:
 
 
 def suitable_unit(largest: float, unit: str) -> tuple[float, str]:
-    """The divisor for figures up to ``largest``, and the unit they are then in; other units stay as they are."""
+    """Return the divisor for values up to ``largest``, and their new unit; only binary units change."""
     divisor = 1.0
     while unit in _BINARY[:-1] and largest / divisor >= 1024:
         divisor *= 1024
@@ -132,15 +136,15 @@ def suitable_unit(largest: float, unit: str) -> tuple[float, str]:
 
 
 def in_binary_unit(value: float, unit: str) -> str:
-    """For instance ``64 KiB`` for 65536 B."""
+    """Return text in a binary unit, for instance ``64 KiB`` for 65536 B."""
     divisor, suitable = suitable_unit(value, unit)
     return f"{figure(value / divisor)} {suitable}".rstrip()
 
 
 def count_axis(axis: Any, counts: Sequence[float]) -> None:
-    """Ticks at the counts that were measured, whole, and none between them."""
+    """Set the ticks to measured counts as whole numbers, without ticks between them."""
     ticks: list[float] = []
-    for count in sorted(set(counts), reverse=True):  # the largest is the one that is asked for
+    for count in sorted(set(counts), reverse=True):  # the largest count matters most
         if not ticks or ticks[-1] >= _APART * count:
             ticks.append(count)
     axis.ticker = FixedTicker(ticks=ticks)
@@ -148,8 +152,8 @@ def count_axis(axis: Any, counts: Sequence[float]) -> None:
 
 
 def draw_ideal(plot: Any, counts: Sequence[float]) -> None:
-    """As many times faster as there are more ranks or nodes than the fewest."""
-    # Over logarithmic ranks it is a curve.
+    """Draw the ideal speed-up: the count divided by the smallest count."""
+    # On a logarithmic axis it is a curve.
     places = [float(place) for place in np.geomspace(min(counts), max(counts), 33)]
     values = [place / places[0] for place in places]
     plot.line(places, values, color=SOFT, line_width=1.5)

@@ -1,4 +1,4 @@
-"""Provenance of a run, each fact once: jobs, machines, files with hashes, references with sources."""
+"""List the provenance of a run, each fact once: jobs, machines, files with hashes, references with sources."""
 
 import posixpath
 from collections import Counter
@@ -15,17 +15,19 @@ from reports.verdict.state import State
 
 @dataclass(frozen=True)
 class Listing:
-    """A table of the page; ``numeric`` names the columns of numbers."""
+    """Hold a table of the page; ``numeric`` names the columns of numbers."""
 
     title: str
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[str] = frozenset()
     note: str = ""
+    not_printed: frozenset[str] = frozenset()
+    """Columns that paper, which is narrow, does without: the same is in another table or column."""
 
 
 def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
-    """The tables that hold anything."""
+    """Return the tables that have rows."""
     tables = [
         notes_of(cases),
         _validity(cases),
@@ -39,13 +41,13 @@ def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
 
 
 def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
-    """Every revision of the suite that these cases came from; more than one is worth a question."""
+    """Return every revision of the suite in these cases; more than one means a mixed run."""
     recorded = {_fact(verdict, "suite_revision") for verdict in cases if verdict.case.provenance.suite_revision}
     return sorted(recorded | {verdict.case.census.suite_revision for verdict in cases if verdict.case.census})
 
 
 def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
-    """Notes on the figures, once for all cases that have the same one."""
+    """Return the notes on metrics, each once for all cases that have it."""
     said: dict[str, list[str]] = {}
     for verdict in cases:
         for note in verdict.case.notes:
@@ -58,13 +60,13 @@ def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
 
 
 def _validity(cases: Sequence[CaseVerdict]) -> Listing:
-    """Whether results are valid by the benchmarks' own rules, or what they lack."""
+    """Return whether results are valid by the benchmark's own rules, or what they lack."""
     rows = [(verdict.case.title, one_line(verdict.case.validity, 500)) for verdict in cases if verdict.case.validity]
     return Listing("By the benchmark's rules", ("Check", "Result"), rows)
 
 
 def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
-    """A row for each job; one for all that passed alike, the same case on one node after the other."""
+    """Return a row for each job; passed jobs of the same case on different nodes share one row."""
     alike: dict[object, list[CaseVerdict]] = {}
     for number, verdict in enumerate(cases):
         case = verdict.case
@@ -79,13 +81,13 @@ def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
     header = ("Case", "Partition", "Environment", "Nodes", "Job", "Run time", "Energy (kJ)", "Executable", "Output")
     below, short = _below([row[-1] for row in rows])
     rows = [(*row[:-1], output) for row, output in zip(rows, short, strict=True)]
-    return Listing(
-        "Jobs", header, rows, frozenset({"Run time", "Energy (kJ)"}), f"Outputs are below {below}." if below else ""
-    )
+    note = f"The output files are below {below}." if below else ""
+    numbers, folded_away = frozenset({"Run time", "Energy (kJ)"}), frozenset({"Environment", "Executable"})
+    return Listing("Jobs", header, rows, numbers, note, folded_away)
 
 
 def _below(paths: Sequence[str]) -> tuple[str, list[str]]:
-    """The folder that all of the absolute paths share, if there is one, and what follows it."""
+    """Return the common folder of all absolute paths, if there is one, and the paths below it."""
     absolute = [path for path in paths if path.startswith("/")]
     common = posixpath.commonpath([posixpath.dirname(path) for path in absolute]) if len(absolute) > 1 else "/"
     if common == "/":
@@ -124,7 +126,7 @@ def _machines(cases: Sequence[CaseVerdict]) -> Listing:
 
 
 def _specs(cases: Sequence[CaseVerdict]) -> Listing:
-    """Spack's packages that ran, and in how many cases."""
+    """Return Spack's packages that ran, with the number of cases."""
     found = [verdict.case.provenance.spec for verdict in cases if verdict.case.provenance.spec]
     uses = Counter((spec.name, spec.version, spec.compiler, spec.mpi, spec.hash) for spec in found)
     rows = [(*(one_line(word, 200) for word in spec), str(count)) for spec, count in sorted(uses.items())]
@@ -133,7 +135,7 @@ def _specs(cases: Sequence[CaseVerdict]) -> Listing:
 
 
 def _files(cases: Sequence[CaseVerdict]) -> Listing:
-    """Programs and files that decided what ran; a path with two hashes changed between cases."""
+    """Return the programs and files of the cases; a path with two hashes changed between cases."""
     uses: dict[tuple[str, str], int] = {}
     for verdict in cases:
         provenance = verdict.case.provenance

@@ -1,7 +1,6 @@
-"""The page's results: a group for each check, with a row for each metric, or for a case that measured none.
+"""Build the page's results: a group for each check, with a row for each metric, or for a case without a metric.
 
-One row with its range stands for all nodes on which the same metric passed alike: a partition of 512 nodes has 512 of
-them.
+One row with a range stands for all nodes on which the same metric passed, because a partition may have 512 of them.
 """
 
 import math
@@ -12,8 +11,10 @@ from dataclasses import dataclass, replace
 from kappa.core.ground.figures import NOTHING, allowed, counted, figure, figure_apart
 from kappa.core.ground.node_lists import folded
 from kappa.core.record.evidence import ReferenceSource
+from kappa.core.vocabulary.checks import catalogue
 from reports.compare.compare import in_words
 from reports.compare.figures import NO_PAST, MetricKey, NodesValue, Past, RelativeChange, value_of
+from reports.show.sparklines import Sparkline, sparkline
 from reports.verdict.advice import measured
 from reports.verdict.bounds import LOOSE, headroom, slow_downs_in_words
 from reports.verdict.case_verdict import CaseVerdict
@@ -22,11 +23,11 @@ from reports.verdict.state import State
 from reports.verdict.suspects import observations
 
 BOUND_AT = 20.0
-"""Where the bound is, in per cent of the bar's width."""
+"""The position of the bound, in per cent of the bar's width."""
 _DECADES = 2.0
-# From so many on, rows that passed alike are one.
+# So many or more equal rows that passed become one row.
 ALIKE = 5
-# The order of checks; what passed and what has no bound are the rest.
+# The order of checks; all other states come after these.
 _RANKS = {State.FAIL: 0, State.INCOMPLETE: 2, State.KNOWN: 3}
 _OBSERVED = 1
 Measured = tuple[CaseVerdict, MetricVerdict | None]
@@ -34,9 +35,10 @@ Measured = tuple[CaseVerdict, MetricVerdict | None]
 
 @dataclass(frozen=True)
 class HeadroomBar:
-    """``start`` and ``width`` in per cent of the bar's whole width; none is drawn where ``width`` is ``None``.
+    """Describe the headroom bar of a row.
 
-    The bar is logarithmic: the bound is at a fifth of it, and a hundred times the bound at its end.
+    ``start`` and ``width`` are in per cent of the whole bar; without a ``width`` no bar is drawn. The scale is
+    logarithmic: the bound is at a fifth of the bar, and its end is a hundred times the bound.
     """
 
     text: str
@@ -44,11 +46,11 @@ class HeadroomBar:
     start: float = 0.0
     width: float | None = None
     mark: str = ""
-    """``loose`` or ``relative``: what keeps the bound from proving much."""
+    """``loose`` or ``relative``: the reason why the bound proves little; else empty."""
 
 
 def bar_of(verdict: MetricVerdict | None) -> HeadroomBar:
-    """The bar of a metric; nothing for what has no headroom."""
+    """Return the bar of a metric; without a headroom it is empty."""
     found = headroom(verdict) if verdict else None
     if verdict is None or found is None:
         return HeadroomBar(NOTHING)
@@ -60,14 +62,14 @@ def bar_of(verdict: MetricVerdict | None) -> HeadroomBar:
 
 
 def _short(ratio: float) -> str:
-    """With as many digits as tell it from 1."""
+    """Return the ratio with enough digits to differ from 1."""
     short = figure(ratio, 2)
     return figure_apart(ratio, 1.0) if short == "1" and ratio != 1 else short
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """Cells as they are shown; ``*_key`` sorts, ``''`` comes last. ``alike`` is how many rows it stands for."""
+    """Hold the cells of a row as text. ``*_key`` sorts, ``""`` last. ``alike`` is the number of rows it stands for."""
 
     state: State
     case: str
@@ -88,10 +90,11 @@ class ResultRow:
     last: str
     change: str
     change_key: str
+    course: Sparkline | None
 
 
 def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
-    """Every row, the worst first, and of equal states the one nearest to its bound."""
+    """Return every row, the worst state first; within a state, the nearest to its bound first."""
     alike: dict[object, list[Measured]] = {}
     for number, measurement in enumerate(each for case in cases for each in _measured(case)):
         alike.setdefault(_kind(*measurement) or number, []).append(measurement)
@@ -105,14 +108,14 @@ def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
 
 def _measured(case: CaseVerdict) -> list[Measured]:
     metrics: list[Measured] = [(case, metric) for metric in case.shown_metrics]
-    # A case that is worse than each of its metrics (a failed sanity, a missing metric) has to show itself.
+    # If no metric has the case's state (failed sanity, missing metric), the case gets a row of its own.
     if case.state not in {metric.state for metric in case.shown_metrics}:
         metrics.insert(0, (case, None))
     return metrics
 
 
 def _kind(verdict: CaseVerdict, metric: MetricVerdict | None) -> object:
-    """The key of rows that can be shown as one; ``None`` for one that has to be seen by itself."""
+    """Return the key of rows that one row can stand for; ``None`` for a row that stays separate."""
     if metric is None or metric.state is not State.PASS or verdict.unstable:
         return None
     case = verdict.case
@@ -120,7 +123,7 @@ def _kind(verdict: CaseVerdict, metric: MetricVerdict | None) -> object:
 
 
 def _range(members: Sequence[Measured], past: Past) -> ResultRow:
-    """One row for all: the least and the largest value, the worst headroom, all nodes."""
+    """Return one row for all members: smallest and largest value, worst headroom, all nodes."""
     known = [metric for _, metric in members if metric]
     worst = min(known, key=lambda metric: math.inf if (room := headroom(metric)) is None else room)
     values = [metric.metric.value for metric in known if metric.metric.value is not None]
@@ -129,11 +132,11 @@ def _range(members: Sequence[Measured], past: Past) -> ResultRow:
 
 
 def _row(members: Sequence[Measured], past: Past) -> ResultRow:
-    """The row of the first of ``members``, with the nodes of all."""
+    """Return the row of the first member, with the nodes of all members."""
     verdict, metric = members[0]
     reference = metric.metric.reference if metric and metric.bounded else None
     source = metric.source if metric else None
-    last, step = _last(members, past)
+    last, step, course = _last(members, past)
     return ResultRow(
         state=metric.state if metric else verdict.state,
         case=verdict.case.variant or NOTHING,
@@ -154,14 +157,17 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
         last=value_of(last),
         change=in_words(step),
         change_key=_key(step.share if step else None),
+        course=course,
     )
 
 
-def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], RelativeChange | None]:
-    """The values of the last run, and the change from them."""
+def _last(
+    members: Sequence[Measured], past: Past
+) -> tuple[list[NodesValue], RelativeChange | None, Sparkline | None]:
+    """Return the values of the last run, the change since then, and the course over all runs."""
     verdict, metric = members[0]
     if metric is None:
-        return [], None
+        return [], None, None
     case = verdict.case
     place = MetricKey(case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit)
     now = [
@@ -169,7 +175,7 @@ def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], Re
         for verdict, metric in members
         if metric and metric.metric.value is not None
     ]
-    return past.before(place, now) if now else ([], None)
+    return (*past.before(place, now), sparkline(past.course(place, now))) if now else ([], None, None)
 
 
 def _method(source: ReferenceSource) -> str:
@@ -185,7 +191,10 @@ def _key(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class CheckGroup:
-    """``counts`` are (state, number of cases), worst first; ``tightest`` is the bar of the row nearest its bound."""
+    """Hold the rows of a check.
+
+    ``counts`` are (state, number of cases), worst first. ``tightest`` is the bar of the row nearest to its bound.
+    """
 
     check: str
     counts: list[tuple[State, int]]
@@ -193,24 +202,36 @@ class CheckGroup:
     nodes: str
     rows: list[ResultRow]
     purpose: str
-    """What the check is for, in a sentence."""
+    """The purpose of the check in a sentence."""
+
+    docs: str
+    """The command that shows its page, empty for what is no check of the suite."""
 
     observed: bool
-    """Whether a measurement within its bounds singled a node out."""
+    """Whether a node stands out in a case within its bounds."""
 
     prepares: bool
-    """Whether these cases built what checks run, and no case failed."""
+    """Whether these cases built programs for checks, and all passed."""
 
     @property
     def opened(self) -> bool:
-        """Whether the page shows its rows at once."""
+        """Return whether the page shows the rows unfolded."""
         return self.counts[0][0].severity > State.PASS.severity
 
 
-def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
-    """A group for each check: what failed, what is observed, what is incomplete, the rest, and last what only built.
+def docs_command(check: str | None) -> str:
+    """Return the command that shows the page of a check, or nothing for a check that the catalogue does not have.
 
-    Within each of these the check whose value is nearest to its bound comes first.
+    A page of results is one file that works alone, so it has no link to other pages.
+    """
+    return f"kappa docs {check}" if check in catalogue() else ""
+
+
+def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
+    """Return a group for each check.
+
+    Order: failed, with observations, incomplete, known failures, the rest, builds. Within each kind, the check whose
+    value is nearest to its bound comes first.
     """
     members: dict[str, list[CaseVerdict]] = {}
     for verdict in cases:
@@ -236,6 +257,7 @@ def _group(check: str, cases: Sequence[CaseVerdict], past: Past) -> CheckGroup:
         nodes=folded(node for verdict in cases for node in verdict.case.nodes),
         rows=found,
         purpose=cases[0].case.descr,
+        docs=docs_command(cases[0].case.check_class),
         observed=bool(observations(cases)),
         prepares=all(verdict.case.prepares and verdict.state is State.PASS for verdict in cases),
     )

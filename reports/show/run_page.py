@@ -1,4 +1,4 @@
-"""The verdict as one self-contained HTML page: works from a file, without a network, and on paper."""
+"""Render the verdict as one self-contained HTML page that works as a file, without a network, and on paper."""
 
 import os
 import pathlib
@@ -14,21 +14,33 @@ from kappa.core.ground.figures import figure
 from kappa.core.ground.redaction import without_secrets
 from kappa.core.ground.whole_files import read_end
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
+from kappa.core.vocabulary.checks import catalogue
 from reports.compare.figures import NO_PAST, Past
 from reports.predicted.pairs import predicted_pairs
 from reports.show import provenance
-from reports.show.curve_plots import curve_plots, predicted_plots, scaling_plots
+from reports.show.curve_plots import curve_plots, predicted_plots, scaling_plots, without_plot
 from reports.show.heat_maps import heat_map_plots, pair_plots
 from reports.show.html_page import render_page
 from reports.show.mpi_libraries import library_listings
-from reports.show.node_strips import node_strips
-from reports.show.result_rows import BOUND_AT, groups
+from reports.show.node_strips import node_strips, without_strip
+from reports.show.result_rows import BOUND_AT, docs_command, groups
+from reports.show.sparklines import HEIGHT, WIDTH
+from reports.show.timeline import timeline
 from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import changed_site, checks_run, fabrics_simulated, headline, known_failure, tally
+from reports.verdict.summary import (
+    changed_site,
+    checks_run,
+    fabrics_simulated,
+    headline,
+    known_failure,
+    rerun_command,
+    tally,
+)
 from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 
 LINES, LINE_CHARS = 30, 400
@@ -38,15 +50,16 @@ _WHEN = {
     SAME_ALLOCATION: "again in the same allocation",
     SAME_NODES: "again on the same nodes",
     OTHER_NODES: "on other nodes",
-    REMAINING_NODES: "on the nodes that are left",
+    REMAINING_NODES: "on the remaining nodes",
 }
-#: Of each case.
+#: The most links listed for one case.
 MOST_LINKS = 3
 _FUNCTIONS = {
     "State": State,
     "bound_at": BOUND_AT,
     "checks_run": checks_run,
     "counted": figures.counted,
+    "docs_command": docs_command,
     "duration": figures.duration,
     "equal_reasons": equal_reasons,
     "figure": figures.figure,
@@ -56,15 +69,18 @@ _FUNCTIONS = {
     "headline": headline,
     "known_failure": known_failure,
     "moment": figures.moment,
-    "most_open": 20,  # failures whose cards are open: a broken partition fails in every case
+    "most_open": 20,  # failures shown unfolded: a broken partition fails in every case
     "operator_line": operator_line,
+    "documented": catalogue,
+    "rerun_command": rerun_command,
+    "spark_size": (WIDTH, HEIGHT),
     "tally": tally,
 }
 
 
 @dataclass(frozen=True)
 class OutputTail:
-    """``link`` leads from the page's folder to the whole file."""
+    """Hold the last lines of an output file. ``link`` leads from the page's folder to the whole file."""
 
     title: str
     text: str
@@ -72,9 +88,9 @@ class OutputTail:
 
 
 def output_tails(failed: CaseVerdict, run: pathlib.Path, page: pathlib.Path) -> list[OutputTail]:
-    """Standard output and error of each of its measurements, oldest first, where they hold anything.
+    """Return the end of standard output and error of each measurement, oldest first; empty files are left out.
 
-    Only of files that lie in the folder ``run``: what lies elsewhere may be of a later run, or of something else.
+    Only files in the folder ``run`` count: a file elsewhere may belong to a later run, or to another program.
 
     :param page: the folder of the page.
     """
@@ -87,13 +103,13 @@ def output_tails(failed: CaseVerdict, run: pathlib.Path, page: pathlib.Path) -> 
 
 
 def kept_file(path: str | None, run: pathlib.Path) -> pathlib.Path | None:
-    """The regular file at ``path``, if it lies in the folder ``run``, also when links are followed."""
+    """Return the regular file at ``path`` if it lies in the folder ``run`` after links are resolved, else ``None``."""
     file = pathlib.Path(path or "").resolve()
     return file if path and file.is_relative_to(run.resolve()) and file.is_file() else None
 
 
 def link_to(file: pathlib.Path, page: pathlib.Path) -> str:
-    """From the folder ``page``, relative, so that a folder that holds both can be copied."""
+    """Return the relative link from the folder ``page``, so that a folder with both can be copied."""
     return urllib.parse.quote(os.path.relpath(file, page.resolve()))
 
 
@@ -110,14 +126,14 @@ def _last_lines(file: pathlib.Path) -> str:
         text = read_end(file, _END_BYTES)
     except OSError as err:
         return f"(cannot be read: {err.strerror})"
-    # Before it is cut: a secret that goes over several lines, or over a line's end.
+    # Remove secrets before cutting, because a secret may span several lines or the end of a line.
     lines = without_secrets(clean(text)).rstrip().splitlines()[-LINES:]
     return "\n".join(line if len(line) <= LINE_CHARS else f"{line[:LINE_CHARS]}…" for line in lines)
 
 
 @dataclass(frozen=True)
 class BusiestLinks:
-    """A row: the case, and its busiest links in words."""
+    """Hold a case and its busiest links in words."""
 
     title: str
     share: float
@@ -125,7 +141,7 @@ class BusiestLinks:
 
 
 def busiest_links(cases: Sequence[CaseVerdict]) -> list[BusiestLinks]:
-    """The cases that were simulated, the one with the busiest link first."""
+    """Return the simulated cases, the one with the busiest link first."""
     found = []
     for case in (verdict.case for verdict in cases):
         links = case.simulation.busiest[:MOST_LINKS] if case.simulation else ()
@@ -139,12 +155,12 @@ def busiest_links(cases: Sequence[CaseVerdict]) -> list[BusiestLinks]:
 
 
 def address(title: str) -> str:
-    """The fragment that leads to what has this title, the same in every run."""
+    """Return the URL fragment for a title; it is the same in every run."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
 
 
 def addresses(cases: Sequence[CaseVerdict]) -> dict[int, str]:
-    """The fragment of each case, by its ``id``; several cases of one title are numbered."""
+    """Return the URL fragment of each case by its ``id``; cases with equal titles are numbered."""
     seen: Counter[str] = Counter()
     found = {}
     for case in cases:
@@ -154,11 +170,17 @@ def addresses(cases: Sequence[CaseVerdict]) -> dict[int, str]:
     return found
 
 
-def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None = None) -> str:
-    """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run.
+def _acknowledged(verdict: Verdict, failed: Sequence[CaseVerdict]) -> list[str]:
+    """A line for each acknowledgement of ``failed``, of which they are all, or so many."""
+    known = Counter(str(one) for case in failed if (one := verdict.acknowledged.of(finding_of(case))))
+    return [line if count == len(failed) else f"{count} of {len(failed)}: {line}" for line, count in known.items()]
 
-    :param past: the runs before it, the last of which stands beside each metric.
-    :param folder: where it will lie, from which it links to raw output; default: beside the report.
+
+def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None = None) -> str:
+    """Return the page. Every value from the report is escaped; only scripts of this package and of Bokeh may run.
+
+    :param past: the earlier runs; the page shows the last one beside each metric.
+    :param folder: the folder of the page, for links to raw output; the default is the report's folder.
     """
     run = pathlib.Path(verdict.session.path).parent
     curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
@@ -174,6 +196,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         verdict=verdict,
         address=address,
         address_of=lambda failed: places[id(failed)],
+        acknowledged=lambda failed: _acknowledged(verdict, failed),
         tails=lambda failed: output_tails(failed, run, folder or run),
         session=verdict.session,
         groups=groups(verdict.cases, past),
@@ -184,6 +207,8 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         strips=node_strips(verdict.cases),
         pairs=pairs,
         pairs_not_kept=not_kept,
+        few=[*without_plot(verdict.cases), *without_strip(verdict.cases)],
+        timeline=timeline(verdict.cases),
         libraries=library_listings([found.case for found in verdict.cases]),
         predicted=predicted,
         predicted_plots=predictions,

@@ -1,6 +1,6 @@
-"""The verdict on a terminal, in a pipe or in a log: a PASS on one screen, the failures and the headline last.
+"""Print the verdict on a terminal, in a pipe or in a log: a PASS fits one screen.
 
-The end is what stays on a screen, and what is kept of a long log.
+The failures and the headline come last, because the end stays on the screen and in a truncated log.
 """
 
 from collections import Counter
@@ -24,18 +24,27 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import changed_site, fabrics_simulated, headline, known_failure, left_out_by_budget, tally
+from reports.verdict.summary import (
+    changed_site,
+    fabrics_simulated,
+    headline,
+    known_failure,
+    left_out_by_budget,
+    rerun_command,
+    tally,
+)
 from reports.verdict.suspects import observations
 
-# Below this width the columns of the reference and its source are left out.
+# A narrower table omits the reference and its source. The width is in characters.
 WIDE = 110
-# Places of one reason that are shown; the page lists all.
+# The most places shown for one reason; the page lists all.
 MOST_PLACES = 12
 
 
 def metric_table(cases: Sequence[CaseVerdict], wide: bool) -> Table:
-    """A row for each case and, below it, one for each of its metrics."""
+    """Return a table with a row for each case and a row for each of its metrics below it."""
     right = ("Value", "Allowed", "Dev. %")
     found = table("State", "Check and metric", "Value", "Unit", "Allowed", "Dev. %", right=right)
     if wide:
@@ -74,8 +83,8 @@ def _label(state: State) -> Text:
 def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool = False) -> None:
     """Print ``verdict`` on standard output.
 
-    :param since: the run held against the one before.
-    :param verbose: also every metric with its bounds, the notes of cases, and what is not provided.
+    :param since: the comparison with the run before.
+    :param verbose: also print every metric with its bounds, the notes of cases, and the checks that are not provided.
     """
     console = open_console()
     if verbose:
@@ -85,28 +94,32 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
         _listed(console, notes.title, [f"{title}: {note}" for title, note in notes.rows])
     else:
         _passed(console, verdict)
-        # A case that failed without a figure is among the failures already.
+        # The failures already list each case that failed without a value.
         cases = [case for case in verdict.cases if case.state is not State.PASS and case.shown_metrics]
         _results(console, "Results that are not a pass", cases)
     observed = [f"· {one.node}: {one.text} ({one.case})" for one in observations(verdict.cases)]
-    _listed(console, "Observations", observed, "measured twice alike, within bounds: nothing to act upon")
-    note = "failed first, and no longer when measured again: nothing is blamed"
+    note = "nodes that stand out in both measurements; the case is within its bounds: no action needed"
+    _listed(console, "Observations", observed, note)
+    note = "failed first, within bounds when re-measured: no node is blamed"
     _listed(console, "Unstable", _unstable(verdict), note)
     known = [f"{State.KNOWN.symbol} {one.case.title}: {known_failure(one)}" for one in verdict.cases_in(State.KNOWN)]
     _listed(console, "Known failures", known, "marked xfail; they do not change the verdict")
     bounds = sensitivity_of(verdict.cases)
-    note = "what they find with 95 %; smaller slow-downs may pass"
-    note = f"{note}; {counted(bounds.silent, 'bound')} of other origin do not say"
+    note = "the slow-down that each finds with 95 % probability; smaller ones may pass"
+    note = f"{note}; unknown for {counted(bounds.silent, 'other bound')}"
     _listed(console, "Weakest bounds", [f"· {one}" for one in bounds.weakest], note)
     _loose(console, verdict)
     if since:
-        lines = lines_of(since) or ["nothing that is more than what varies anyway"]
+        lines = lines_of(since) or ["no change beyond the usual variation"]
         note = f"{since.before.title}; `kappa compare` shows every metric"
         _listed(console, "Since the last run", [f"· {line}" for line in lines], note)
     _predicted(console, predicted_pairs(verdict))
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
+    if again := rerun_command(verdict):
+        section(console, "Run the failed checks again")
+        console.print(Text(f"    {again}"), soft_wrap=True)  # one line, to be copied
     console.print()
     console.print(_headline(verdict))
 
@@ -129,7 +142,7 @@ def _headline(verdict: Verdict) -> Panel:
     if changed := changed_site(verdict):
         text.append(f"{changed}\n", "yellow")
     if simulated := fabrics_simulated(verdict.cases):
-        text.append(f"simulated, nothing here was measured; fabrics {simulated}\n", "magenta")
+        text.append(f"all values are simulated, none is measured; fabrics {simulated}\n", "magenta")
     text.append(session.path, "dim")
     return Panel(text, box=box.ROUNDED, border_style=STYLES[verdict.state], expand=False)
 
@@ -143,10 +156,13 @@ def _failures(console: Console, verdict: Verdict) -> None:
         text = Text(State.FAIL.symbol + " ", STYLES[State.FAIL])
         text.append(line.title if len(group) == 1 else f"{len(group)} cases", "bold")
         text.append(str(line).removeprefix(line.title))
-        # One line stays one line, for grep; a terminal folds it by itself.
+        # Each line stays one line, for grep; the terminal wraps it.
         console.print(text, soft_wrap=True)
+        told = [(case.case.title, verdict.acknowledged.of(finding_of(case))) for case in group]
         if len(group) > 1:
-            _places(console, [case.case.title for case in group])
+            _places(console, [f"{title}, {known}" if known else title for title, known in told])
+        elif known := told[0][1]:
+            _places(console, [str(known)])
 
 
 def _suspects(console: Console, verdict: Verdict) -> None:
@@ -156,6 +172,7 @@ def _suspects(console: Console, verdict: Verdict) -> None:
     found = table("Node", "Failed cases", "Evidence", right=("Failed cases",))
     for suspect in verdict.suspects:
         lines = [f"{title}: {evidence}" for title, evidence in suspect.evidence]
+        lines += [str(known)] if (known := verdict.acknowledged.of_node(suspect.node)) else []
         found.add_row(Text(suspect.node, "bold"), str(suspect.failures), Text("\n".join(lines)))
     console.print(found)
 
@@ -182,31 +199,32 @@ def _predicted(console: Console, found: Sequence[PredictedPair]) -> None:
     if not found:
         return
     compared = [pair for pair in found if pair.error]
-    note = f"{counted(len(found), 'figure')}; {counted(len(found) - len(compared), 'limit')} from specifications alone"
-    section(console, "Predicted beside measured", note)
+    note = f"{counted(len(found), 'value')}; {counted(len(found) - len(compared), 'limit')} from specifications alone"
+    section(console, "Predicted and measured", note)
     worse = [pair for pair in found if pair.is_worse]
     lines = [
-        f"{pair.name} on {pair.case.partition}: {figure(pair.worse_by)} times worse than {pair.fabric} predicts, "
-        f"whose error is {figure(pair.error or 0)} times"
+        f"{pair.name} on {pair.case.partition}: {figure(pair.worse_by)} times worse than {pair.fabric} predicts; "
+        f"the prediction's error is {figure(pair.error or 0)} times"
         for pair in worse
     ]
     lines += [
-        f"{pair.name} on {pair.case.partition}: better than the limit of {pair.fabric}: what is wrong?"
+        f"{pair.name} on {pair.case.partition}: better than the limit of {pair.fabric}; check the specification, the "
+        "model and the measurement"
         for pair in found
         if pair.passes_limit
     ]
     for line in lines:
         console.print(Text(f"· {line}"), soft_wrap=True)
     if compared and not worse:
-        console.print(Text("· none is worse than predicted by more than the prediction's error"))
+        console.print(Text("· no value is worse than predicted by more than the prediction's error"))
 
 
 def _listed(console: Console, title: str, lines: Sequence[str], note: str = "") -> None:
-    """Print a section with a line each, or nothing without lines."""
+    """Print a section of ``lines``; print nothing without lines."""
     if lines:
         section(console, title, note)
     for line in lines:
-        # One line stays one line, for grep; a terminal folds it by itself.
+        # Each line stays one line, for grep; the terminal wraps it.
         console.print(Text(line), soft_wrap=True)
 
 
@@ -222,8 +240,8 @@ def _loose(console: Console, verdict: Verdict) -> None:
     found = tightness_of(verdict.cases)
     if found.relative_median is not None:
         relative = (
-            f"{counted(found.relative, 'bound')} hold each node against the median of its equals, with"
-            f" {figure(found.relative_median, 2)} times of headroom at the median: no proof of absolute speed"
+            f"{counted(found.relative, 'bound')} compare each node with the median of its equals (median headroom"
+            f" {figure(found.relative_median, 2)} times); they prove no absolute speed"
         )
         console.print()
         console.print(Text("Relative  ", "bold underline") + Text(relative))
@@ -231,15 +249,15 @@ def _loose(console: Console, verdict: Verdict) -> None:
         return
     told = ", ".join(f"{one.check} {one.metric} {figure(one.times, 2)} times" for one in found.loose[:LOOSEST])
     line = (
-        f"{len(found.loose)} of {counted(found.bounds, 'absolute bound')} are met more than {LOOSE:g} times over and"
-        f" prove little: {told}{' …' if len(found.loose) > LOOSEST else ''}; `kappa learn` proposes tighter ones"
+        f"{len(found.loose)} of {counted(found.bounds, 'absolute bound')} have more than {LOOSE:g} times of headroom"
+        f" and prove little: {told}{' …' if len(found.loose) > LOOSEST else ''}; `kappa learn` proposes tighter bounds"
     )
     console.print()
     console.print(Text("Loose  ", "bold underline") + Text(line))
 
 
 def _passed(console: Console, verdict: Verdict) -> None:
-    """How many cases of each check, in a paragraph."""
+    """Print the number of passed cases of each check in one paragraph."""
     passed = Counter(c.case.name.partition(" ")[0] for c in verdict.cases if c.state is State.PASS)
     if passed:
         names = ", ".join(f"{name} {number}" if number > 1 else name for name, number in sorted(passed.items()))

@@ -1,4 +1,4 @@
-"""PASS, FAIL or INCOMPLETE, and why: bounds, expectations, confirmation, suspects.
+"""Judge a run PASS, FAIL or INCOMPLETE, with reasons: bounds, expectations, confirmation, suspects.
 
-It imports no other package of ``reports``; all of them may import it.
+This package imports no other package of ``reports``. All others may import it.
 """

@@ -1,4 +1,4 @@
-"""The one line that an operator needs first: what failed, where, by how much, what to look at, and the output."""
+"""The line about a failed case that an operator reads first: metric, nodes, deviation, hint and output file."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from reports.verdict.metric_verdict import MetricVerdict
 
 REASON_LIMIT = 300
 MOST_JOBS_CHARS = 60
-# Use below both limits comes from every node's own daemons.
+# The daemons of every node use less than both limits.
 LEAST_CORES, LEAST_SHARE = 0.25, 0.02
 
 
 @dataclass(frozen=True)
 class OperatorLine:
-    """The parts of the line; ``str()`` joins them."""
+    """Hold the parts of the line; ``str()`` joins them."""
 
     title: str
     what: str
@@ -31,7 +31,7 @@ class OperatorLine:
 
     @property
     def finding(self) -> str:
-        """The failure, its place, and the diagnosis."""
+        """Return the failure, its nodes and the diagnosis in one string."""
         return "; ".join(part for part in (self.what, self.where, self.diagnosis) if part)
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class OperatorLine:
 
 
 def operator_line(failed: CaseVerdict) -> OperatorLine:
-    """The line of a failed attempt."""
+    """Return the operator's line about a failed attempt."""
     case = failed.case
     if failed.suspicion:
         where = f"suspect {folded(failed.suspicion.nodes)} ({failed.suspicion.evidence})"
@@ -54,14 +54,17 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         where=where,
         diagnosis=explain(failed),
         load=used_by_others(case),
-        # A hint about nodes says nothing if no node had the job.
+        # A hint is about nodes, and without a job there are none.
         hint=one_line(case.hint, REASON_LIMIT) if case.job_id else "",
         output=case.output or "",
     )
 
 
 def equal_reasons(failed: Iterable[CaseVerdict]) -> list[list[CaseVerdict]]:
-    """The failures, those together that have the same reason, which is neither a figure nor speaks against a node."""
+    """Group the failures that have the same reason and hint.
+
+    A failure with a metric out of bounds or with a suspect node is a group of its own.
+    """
     groups: dict[tuple[object, ...], list[CaseVerdict]] = {}
     for number, case in enumerate(failed):
         its_own = case.failed_metrics or case.suspicion
@@ -70,20 +73,22 @@ def equal_reasons(failed: Iterable[CaseVerdict]) -> list[list[CaseVerdict]]:
 
 
 def used_by_others(case: Case) -> str:
-    """The cores that others than the job used on its nodes while it was measured, most first, and the other jobs that
-    were there; empty when next to nothing."""
+    """Return the cores that other processes used on the job's nodes during the measurement, and the other jobs there.
+
+    The node with the most used cores comes first. The string is empty if the use was negligible.
+    """
     loads = case.load_by_others.items()
     used = [(place, load) for place, load in loads if load.cores >= max(LEAST_CORES, LEAST_SHARE * load.of_cores)]
     worst = sorted(used, key=lambda found: found[1].cores, reverse=True)
     told = ", ".join(f"{load.cores:.1f} of {load.of_cores:.0f} cores of {place}" for place, load in worst[:3])
     more = f", and on {counted(len(worst) - 3, 'more node')}" if len(worst) > 3 else ""
-    found = [f"others used {told}{more} while it was measured"] if told else []
+    found = [f"during the measurement, other processes used {told}{more}"] if told else []
     jobs = one_line(case.provenance.other_jobs, MOST_JOBS_CHARS)
-    return "; ".join([*found, f"beside it on its nodes: job {', '.join(jobs.split())}"] if jobs else found)
+    return "; ".join([*found, f"other jobs on the same nodes: {', '.join(jobs.split())}"] if jobs else found)
 
 
 def what_failed(failed: CaseVerdict) -> str:
-    """The worst figure with its bound, or the reason that was recorded."""
+    """Return the worst metric with its bound, or else the recorded reason."""
     metrics = failed.failed_metrics
     if metrics:
         more = f"; {counted(len(metrics) - 1, 'more metric')} out of bounds" if len(metrics) > 1 else ""
@@ -91,13 +96,13 @@ def what_failed(failed: CaseVerdict) -> str:
         return measured_against_bound(metrics[0]) + more + contradiction
     case = failed.case
     phase = "" if not case.fail_phase or case.fail_reason.startswith(case.fail_phase) else f"{case.fail_phase}: "
-    # Lines with a bar quote the source code where a check raised.
+    # Lines that start with a bar quote the check's source code.
     reason = "\n".join(line for line in case.fail_reason[:10_000].splitlines() if not line.startswith("|"))
     return one_line(phase + (reason or f"ended as {case.result}, no reason recorded"), REASON_LIMIT).rstrip(":")
 
 
 def measured_against_bound(verdict: MetricVerdict) -> str:
-    """For instance ``bandwidth_1MiB 41.2 MB/s, allowed ≥ 100 (-58 % from the reference)``."""
+    """Return text like ``bandwidth_1MiB 41.2 MB/s, allowed ≥ 100 (-58 % from the reference)``."""
     metric = verdict.metric
     deviation = verdict.deviation_percent
     by = f" ({percent(deviation)} % from the reference)" if deviation is not None else ""
@@ -106,7 +111,7 @@ def measured_against_bound(verdict: MetricVerdict) -> str:
 
 
 def measured(verdict: MetricVerdict) -> str:
-    """The value, with enough digits to tell it from a bound that it breaks."""
+    """Return the value with enough digits to differ from the bound that it violates."""
     value = verdict.metric.value
     if value is None:
         return ""

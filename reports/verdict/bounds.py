@@ -1,7 +1,7 @@
-"""How much the bounds of a run prove: their headroom, and the slow-down that each finds.
+"""Report how much the bounds of a run prove: their headroom, and the slow-down that each bound finds.
 
-A cluster that is ten times slower would still meet a bound with more than ten times of headroom. Relative bounds
-compare a node with the median of its equals; they are counted apart, since all nodes may be slow alike.
+A cluster that is ten times slower still meets a bound with more than ten times of headroom. Relative bounds compare a
+node with the median of its equals. They are counted apart, because all nodes may be slow alike.
 """
 
 import math
@@ -18,11 +18,11 @@ WEAKEST = 5
 
 
 def headroom(verdict: MetricVerdict) -> float | None:
-    """How many times better than its nearer bound the value is: 1 at the bound, less beyond it.
+    """Return how many times better than its nearer bound the value is: 1 at the bound, less beyond it.
 
-    A ratio is the same scale for a latency and for a bandwidth.
+    A ratio has the same scale for a latency and for a bandwidth.
 
-    ``None`` where a ratio says nothing: without a bound or a value, at a bound of 0, of an exact one, and where value
+    Return ``None`` without a value or a bound, for a bound of 0, for an exact bound (lower equals upper), and if value
     and bound have different signs.
     """
     value = verdict.metric.value
@@ -35,7 +35,7 @@ def headroom(verdict: MetricVerdict) -> float | None:
 
 
 def _ratio(more: float, less: float) -> float | None:
-    """``more`` over ``less``; of two negative numbers the other way round."""
+    """Return ``more`` divided by ``less``; for two negative numbers the inverse; ``None`` for other signs."""
     if more > 0 and less > 0:
         return more / less
     return less / more if more < 0 and less < 0 else None
@@ -43,7 +43,7 @@ def _ratio(more: float, less: float) -> float | None:
 
 @dataclass(frozen=True)
 class LooseBound:
-    """A bound with ``times`` of headroom at the value nearest to it."""
+    """Describe a bound that has ``times`` of headroom at its nearest value."""
 
     check: str
     metric: str
@@ -52,8 +52,11 @@ class LooseBound:
 
 @dataclass(frozen=True)
 class Tightness:
-    """Bounds whose headroom says something: the number of absolute ones, the ``median`` of their headroom, the
-    ``loose`` ones, loosest first; and the number of relative ones with their median."""
+    """Summarise the bounds that have a headroom.
+
+    ``bounds``, ``median``: number of absolute bounds and their median headroom. ``loose``: absolute bounds with a
+    headroom above ``LOOSE``, loosest first. ``relative``, ``relative_median``: the same for relative bounds.
+    """
 
     bounds: int
     median: float | None
@@ -63,7 +66,7 @@ class Tightness:
 
 
 def tightness_of(cases: Sequence[CaseVerdict]) -> Tightness:
-    """Judge each metric of each check by its value that is nearest to its bound."""
+    """Take for each metric of each check the value that is nearest to its bound, and summarise these headrooms."""
     absolute: dict[tuple[str, str], float] = {}
     relative: dict[tuple[str, str], float] = {}
     for case in cases:
@@ -84,13 +87,13 @@ def tightness_of(cases: Sequence[CaseVerdict]) -> Tightness:
 
 
 def slow_downs_in_words(in_a_run: float, in_a_week: float) -> str:
-    """The two slow-downs, in words."""
-    return f"{in_a_run:.1%} slower in a run, {in_a_week:.1%} in a week of nights"
+    """Return the two slow-downs in words."""
+    return f"{in_a_run:.1%} slower in one run, {in_a_week:.1%} in a week of nights"
 
 
 @dataclass(frozen=True)
 class BoundSensitivity:
-    """The bound of a metric of a case; the slow-downs that it finds with 95 %, as shares of the healthy value."""
+    """State the slow-downs that a metric's bound finds with 95 % probability, as shares of the healthy value."""
 
     case: str
     metric: str
@@ -103,7 +106,7 @@ class BoundSensitivity:
 
 @dataclass(frozen=True)
 class RunSensitivity:
-    """``stated``: what the learned bounds say, the weakest first; ``silent``: how many bounds say nothing."""
+    """List the learned bounds with known slow-downs (``stated``, weakest first) and count the others (``silent``)."""
 
     stated: tuple[BoundSensitivity, ...]
     silent: int
@@ -114,7 +117,7 @@ class RunSensitivity:
 
 
 def sensitivity_of(cases: Sequence[CaseVerdict]) -> RunSensitivity:
-    """Count every bounded metric of ``cases``; metrics that share a bound and its slow-downs count once."""
+    """Return the slow-downs that the bounds of ``cases`` find; equal bounds of one metric count once."""
     stated: dict[BoundSensitivity, None] = {}
     silent = 0
     for case in cases:

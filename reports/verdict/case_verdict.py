@@ -1,4 +1,4 @@
-"""One attempt at a case: what ReFrame concluded, held against what was recorded."""
+"""Judge one attempt at a case: compare ReFrame's result with the recorded values."""
 
 import re
 from dataclasses import dataclass, replace
@@ -11,30 +11,30 @@ from reports.verdict.metric_verdict import MetricVerdict, judge_metric
 from reports.verdict.state import Gap, State
 
 _REMEDIES = {
-    metric_verdict.NO_VALUE: "look at the job's output; the check must fail when it extracts nothing",
-    metric_verdict.NO_REFERENCE: "give it a reference and bounds in the site's references, or declare it informational",
+    metric_verdict.NO_VALUE: "read the job's output; the check must fail if it extracts no value",
+    metric_verdict.NO_REFERENCE: "add a reference with bounds to the site's references, or declare it informational",
     metric_verdict.INVALID_BOUNDS: "correct this entry in the site's references",
-    metric_verdict.TOO_FEW_EQUALS: "leave its reference out here; absolute bounds judge so few nodes",
-    metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
+    metric_verdict.TOO_FEW_EQUALS: "remove the reference for this partition; use absolute bounds for so few nodes",
+    metric_verdict.UNEXPECTED_PASS: "if the cause is repaired, remove the xfail mark",
 }
 REASON_CHARS = 300
 # The prefix of ReFrame's errors of jobs.
 _PREFIX = re.compile(r"^[a-z ]*error: \[jobid=\d+\] ")
-# Errors of ReFrame and of `patient_slurm.py`; JobError itself is that of a program that hangs where there is no Slurm.
+# Errors of ReFrame and of `patient_slurm.py`. JobError is not among them: a program that hangs without Slurm raises it.
 _WITHOUT_END = ("JobBlockedError", "UntoldError")
-# How Slurm ends a job for another, or for want of a node: where the check names none, none is down.
+# Slurm's states of a job that was ended for another job or for a failed node. If the check names no node, none is down.
 _TAKEN_AWAY = ("PREEMPTED", "NODE_FAIL")
 # As in `reframe_checks/base/hang_watch.py`.
 _NO_STEP, _FORGOTTEN = "NO_STEP", "FORGOTTEN"
-# To be mended in the file that the check takes its references from.
+# Reasons to correct in the file that holds the check's references.
 _IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS, metric_verdict.TOO_FEW_EQUALS)
-# For metrics that follow from what the site states, as the fraction of a peak does.
-_UNSTATED = "the site does not state what a metric follows from"
+# For metrics that Kappa derives from a value in site.yaml, for instance a fraction of the peak.
+_UNSTATED = "site.yaml lacks a value that a metric is derived from"
 
 
 @dataclass(frozen=True)
 class Suspicion:
-    """The nodes that a case points at, and why."""
+    """Hold the nodes that a case points at, and the evidence."""
 
     nodes: tuple[str, ...]
     evidence: str
@@ -42,7 +42,10 @@ class Suspicion:
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """``other_attempts`` are those at the same case that this one supersedes; ``elsewhere`` those on other nodes."""
+    """Hold the verdict on one attempt at a case.
+
+    ``other_attempts``: attempts at the same case that this attempt supersedes. ``elsewhere``: attempts on other nodes.
+    """
 
     case: Case
     state: State
@@ -54,12 +57,12 @@ class CaseVerdict:
 
     @property
     def repeated(self) -> tuple["CaseVerdict", ...]:
-        """Every attempt but this one."""
+        """Return all attempts except this one."""
         return (*self.other_attempts, *self.elsewhere)
 
     @property
     def measurements(self) -> tuple["CaseVerdict", ...]:
-        """All attempts, oldest first; those on other nodes last."""
+        """Return all attempts, oldest first; attempts on other nodes come last."""
         return (*self.other_attempts, self, *self.elsewhere)
 
     @property
@@ -68,50 +71,56 @@ class CaseVerdict:
 
     @property
     def unstable(self) -> bool:
-        """It failed first and no longer does."""
+        """Return whether an earlier attempt failed and this one does not."""
         return self.state is not State.FAIL and not self.robbed and bool(self.failed_attempts)
 
     @property
     def by_figures_alone(self) -> bool:
-        """It is out of bounds, and that is all: a wrong result or a crash is not a matter of speed."""
+        """Return whether the case failed only because metrics are out of bounds: no wrong result and no crash."""
         return bool(self.failed_metrics) and self.case.fail_phase in ("", "performance")
 
     @property
     def robbed(self) -> bool:
-        """It is out of bounds, but others used too much of the machine meanwhile to tell why."""
+        """Return whether metrics are out of bounds, but other processes used too much of the machine to tell why."""
         return self.state is State.INCOMPLETE and bool(self.case.robbed) and self.by_figures_alone
 
     @property
     def shown_metrics(self) -> tuple[MetricVerdict, ...]:
-        """The metrics that say something: what a failed check did not come to measure is left out."""
+        """Return the metrics to show: all of them, for a failed check only those with a value."""
         return tuple(m for m in self.metrics if m.metric.value is not None or self.state is not State.FAIL)
 
     @property
     def failed_metrics(self) -> tuple[MetricVerdict, ...]:
-        """The metrics out of bounds, worst first."""
+        """Return the metrics that are out of bounds, worst first."""
         failed = [metric for metric in self.metrics if metric.state is State.FAIL]
         return tuple(sorted(failed, key=lambda metric: metric.excess, reverse=True))
 
 
 def without_a_job(case: Case) -> bool:
-    """It could not be set up, or Slurm took no job for it, which says nothing of any node."""
+    """Return whether the setup failed or Slurm accepted no job; neither says anything about a node."""
     return case.result == "fail" and case.fail_phase in ("setup", "run") and case.job_id is None
 
 
 def never_told(case: Case) -> bool:
-    """Its job was cancelled while it waited, or Slurm no longer says what became of it: neither is a node's doing."""
+    """Return whether the job was cancelled in the queue or Slurm lost its record; neither is a fault of a node."""
     return case.result == "fail" and case.error_type in _WITHOUT_END and not case.suspects
 
 
 def taken_away(case: Case) -> bool:
-    """Slurm ended its job, and no node of it is down: it was preempted, or slurmctld took nodes for failed in vain; or
-    slurmctld did not answer when the job wanted to go on, or forgot the job."""
+    """Return whether Slurm ended the job although none of its nodes is down.
+
+    Causes: the job was preempted; slurmctld wrongly took a node as failed; slurmctld did not start a step; slurmctld
+    forgot the job.
+    """
     return case.result == "fail" and case.ended_by_slurm in (*_TAKEN_AWAY, _NO_STEP, _FORGOTTEN) and not case.suspects
 
 
 def executed(case: Case) -> bool:
-    """True when the case came to a result: it had a job that began, whose end is known and not of Slurm's making, was
-    not skipped, and not aborted before that had nodes."""
+    """Return whether the case has a result.
+
+    A case has no result if it was skipped, had no job that began, was aborted before it had nodes, if Slurm ended its
+    job, or if the end of its job is unknown.
+    """
     if without_a_job(case) or never_told(case) or taken_away(case) or case.lost_to:
         return False
     if case.result == "abort":
@@ -122,14 +131,14 @@ def executed(case: Case) -> bool:
 
 
 def judge_case(case: Case) -> CaseVerdict:
-    """Judge one attempt at ``case``, with no excuse by load (``excuse.py``).
+    """Judge one attempt at ``case`` without regard to load by other processes (see ``excuse.py``).
 
-    A check that is not Kappa's is judged by ReFrame's result alone.
+    For a check that is not Kappa's, only ReFrame's result counts.
     """
     metrics = tuple(judge_metric(case, metric) for metric in case.metrics)
     if not executed(case):
         return CaseVerdict(case, State.INCOMPLETE, metrics, (_not_executed(case),))
-    # ReFrame 4.10 counts an unexpected pass among the failures and records it as one.
+    # ReFrame 4.10 records an unexpected pass as a failure.
     if case.result == "xpass" or (case.result == "fail" and case.error_type == "UnexpectedSuccessError"):
         what = metric_verdict.UNEXPECTED_PASS
         return CaseVerdict(case, State.INCOMPLETE, metrics, (Gap(what, _REMEDIES[what], case.title),))
@@ -144,32 +153,35 @@ def judge_case(case: Case) -> CaseVerdict:
 
 def _not_executed(case: Case) -> Gap:
     if case.lost_to or case.result == "pass":
-        lost = "its result is lost", "mend that and run again: no node is to blame"
-        dry = "no job ran, although the result is a pass", "run it without --dry-run"
+        lost = "the result of the case is lost", "remove the cause and run the case again; no node is to blame"
+        dry = "no job ran, although the result is a pass", "run the case without --dry-run"
         return Gap(*(lost if case.lost_to else dry), case.title, case.lost_to)
     if without_a_job(case) or never_told(case):
         said = _said_by_sbatch(case.fail_reason)
-        return Gap(f"no job ran: {said}", remedy_of(said) or "no node is to blame: mend it and run again", case.title)
+        remedy = remedy_of(said) or "remove the cause and run the case again; no node is to blame"
+        return Gap(f"no job ran: {said}", remedy, case.title)
     if taken_away(case):
         what = f"Slurm ended the job before it was done: {case.ended_by_slurm}"
         if case.ended_by_slurm == _NO_STEP:
             refused = "Slurm did not start a step of the job"
             why = one_line(case.fail_reason.rpartition(f"{refused}: ")[2], 200)
-            return Gap(refused, "is slurmctld up? `scontrol ping`", case.title, why)
+            return Gap(refused, "check that slurmctld is up: `scontrol ping`", case.title, why)
         if case.ended_by_slurm == _FORGOTTEN:
-            return Gap("Slurm forgot the job before it was done", "was slurmctld killed? run it again", case.title)
-        return Gap(what, "no node of it is down: was it preempted, or slurmctld restarted? run it again", case.title)
+            remedy = "check whether slurmctld was killed, and run the case again"
+            return Gap("Slurm forgot the job before it was done", remedy, case.title)
+        remedy = "no node of the job is down; check for preemption or a restart of slurmctld, and run the case again"
+        return Gap(what, remedy, case.title)
     how = {
         "abort": "aborted before it ran",
-        "fail_deps": "skipped, because a case that it needs failed",
+        "fail_deps": "skipped, because a case that it depends on failed",
         "skip": "skipped",
     }.get(case.result, f"ended as {one_line(case.result, 30)!r}")
     reason = one_line(case.fail_reason or (case.hint if case.result == "skip" else ""), 200)
-    return Gap(how, "run it again; ReFrame's log says why", case.title, reason)
+    return Gap(how, "read ReFrame's log for the reason, and run the case again", case.title, reason)
 
 
 def _said_by_sbatch(reason: str) -> str:
-    """Return sbatch's own words on its error, or else all of ``reason``."""
+    """Return sbatch's own error message, or else all of ``reason``."""
     told = [line.partition("error:")[2] for line in reason[:10_000].splitlines() if line.startswith("sbatch: error:")]
     said = " ".join(told).replace("Batch job submission failed:", "") or _PREFIX.sub("", reason)
     return one_line(said, REASON_CHARS)
@@ -178,13 +190,13 @@ def _said_by_sbatch(reason: str) -> str:
 def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[Gap]:
     gaps = []
     if case.reference_problem:
-        remedy = "mend the site's references"
-        gaps.append(Gap("the references could not be used", remedy, detail=one_line(case.reference_problem, 300)))
+        remedy = "correct the site's references"
+        gaps.append(Gap("the references are not usable", remedy, detail=one_line(case.reference_problem, 300)))
     for name, why in case.unmeasured.items():
-        remedy = "state it in site.yaml (docs/site-reference.md)"
+        remedy = "add it to site.yaml (docs/site-reference.md)"
         gaps.append(Gap(_UNSTATED, remedy, detail=one_line(f"{name}: {why}", 300)))
     for metric in metrics:
-        # The failure explains why a failed or aborted check did not measure a metric.
+        # A failed or aborted check already explains its missing values.
         if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):
             file = (
                 f"references/{case.reference_file}" if case.reference_file and metric.reason in _IN_REFERENCES else ""
@@ -197,5 +209,5 @@ def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[
             if name not in measured:
                 gaps.append(Gap(metric_verdict.NO_VALUE, _REMEDIES[metric_verdict.NO_VALUE], detail=name))
         if not metrics and not case.declared_metrics:
-            gaps.append(Gap("the check measures nothing", "a check must declare its metrics"))
+            gaps.append(Gap("the check measures no metric", "declare its metrics in the check"))
     return gaps

@@ -1,9 +1,9 @@
-"""Confirm before blaming: out-of-bounds cases are re-measured, in the same allocation and then on other nodes.
+"""Confirm before blaming: Kappa re-measures out-of-bounds cases, in the same allocation and then on other nodes.
 
-If the job itself cannot re-measure (no time left, or no job of Slurm's), another job does so on the same nodes. A case
-that is then within its bounds was a *transient*: it is shown as unstable and fails nothing. A case that stays out of
-bounds is *node-bound* if it is within bounds on other nodes of the partition, *system-wide* if it is not, and
-*confirmed* if no other nodes measured it. Every attempt is kept. Nothing is run from here.
+If the job itself cannot re-measure (no time left, or no Slurm job), another job does so on the same nodes. A case that
+is then within its bounds was *transient*: it is shown as unstable and does not fail. A case that stays out of bounds
+is *node-bound* if it is within bounds on other nodes of the partition, *system-wide* if it is not, and *confirmed* if
+no other nodes measured it. Kappa keeps every attempt. This module starts no job.
 """
 
 import re
@@ -16,7 +16,7 @@ from kappa.core.record.model import REMAINING_NODES, SAME_ALLOCATION, SAME_NODES
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.state import State
 
-# Arguments of commands: no blank, no line end, no pattern, no option.
+# An argument of a command: no blank, no line end, no pattern, no option.
 _WORD = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*")
 
 
@@ -30,7 +30,7 @@ class Diagnosis(Enum):
 
 @dataclass(frozen=True)
 class Repetition:
-    """Cases to measure again in one ReFrame session."""
+    """List the cases that one ReFrame session re-measures."""
 
     partition: str
     environ: str
@@ -39,21 +39,23 @@ class Repetition:
 
 
 def out_of_bounds(case: CaseVerdict) -> bool:
-    """It failed by its figures alone: a wrong result or a crash is not a matter of a second try."""
+    """Return whether the case failed by its metrics alone; a wrong result or a crash is not re-measured."""
     return case.state is State.FAIL and case.by_figures_alone
 
 
 def doubtful(case: CaseVerdict) -> bool:
-    """Its figures may be a fault's: they have to be measured again."""
+    """Return whether the metrics may show a fault, so that the case is re-measured."""
     return out_of_bounds(case) or case.robbed
 
 
 def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
     """Return the cases to re-measure, by partition, environment and nodes.
 
-    ``SAME_NODES``: cases that no job has re-measured yet, or only while others used the machine. ``OTHER_NODES``: cases
-    that are still out of bounds. ``REMAINING_NODES``: cases that a node kept from being measured, with the nodes to do
-    without. Cases that ReFrame's options made of one are re-measured once for the same nodes.
+    - ``SAME_NODES``: cases that no job has re-measured yet, or only while other processes used the machine.
+    - ``OTHER_NODES``: cases that are still out of bounds, with the nodes to avoid.
+    - ``REMAINING_NODES``: cases without a value because of a node, with the nodes to avoid.
+
+    Cases that ReFrame's options made of one case are re-measured once for the same nodes.
     """
     again = _without_hung(list(cases)) if purpose == REMAINING_NODES else _out_of_bounds_again(cases, purpose)
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
@@ -63,14 +65,14 @@ def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
 
 
 def _out_of_bounds_again(cases: Iterable[CaseVerdict], purpose: str) -> Iterator[tuple[Case, tuple[str, ...]]]:
-    """Each case to measure again, with the nodes to take (``SAME_NODES``) or to avoid."""
+    """Yield each case to re-measure, with the nodes to use (``SAME_NODES``) or to avoid."""
     wanted = doubtful if purpose == SAME_NODES else out_of_bounds
     chosen = [found for found in cases if wanted(found) and _selectable(found.case)]
     alike = [found.case for found in chosen]
     for found in chosen:
         case = found.case
         in_peace = not any(attempt.case.robbed for attempt in (found, *found.other_attempts))
-        # A first measurement within bounds was repeated for the node that it singled out.
+        # If the first measurement was within bounds, the job re-measured only because a node stood out.
         confirmed = case.purpose == SAME_ALLOCATION and bool(found.failed_attempts) and in_peace
         if purpose == SAME_NODES and confirmed:
             continue
@@ -80,7 +82,7 @@ def _out_of_bounds_again(cases: Iterable[CaseVerdict], purpose: str) -> Iterator
 
 
 def _without_hung(cases: list[CaseVerdict]) -> Iterator[tuple[Case, tuple[str, ...]]]:
-    """Cases that failed without a figure where jobs hung, or could not start for want of a node; the nodes to avoid."""
+    """Yield each case without a value whose nodes hung or were missing, with the nodes to avoid."""
     hung = {node for found in cases for node in found.case.hung_on}
     for found in cases:
         case = found.case
@@ -94,7 +96,7 @@ def _without_hung(cases: list[CaseVerdict]) -> Iterator[tuple[Case, tuple[str, .
 
 
 def _measured_nothing(found: CaseVerdict) -> bool:
-    """Without a figure, and not because somebody or a limit ended the job."""
+    """Return whether no metric has a value although neither Slurm, a user nor a limit ended the job."""
     case = found.case
     return found.state is not State.PASS and all(m.value is None for m in case.metrics) and not case.ended_by_slurm
 
@@ -105,9 +107,10 @@ def _selectable(case: Case) -> bool:
 
 
 def _to_avoid(case: Case, all_out_of_bounds: Iterable[Case]) -> tuple[str, ...]:
-    """The nodes that leave as many others: all where the same is out of bounds, or at least the case's own.
+    """Return the nodes to avoid, if enough other nodes are left in the partition.
 
-    None for what runs where ReFrame runs, whatever nodes Slurm is told to avoid.
+    These are all nodes on which the same case is out of bounds, or if too few others are left, the case's own nodes.
+    Return an empty tuple for a local case: it runs where ReFrame runs, whatever nodes Slurm avoids.
     """
     alike = {node for other in all_out_of_bounds if other.selected == case.selected for node in other.nodes}
     for nodes in (alike, set(case.nodes)):
@@ -117,7 +120,7 @@ def _to_avoid(case: Case, all_out_of_bounds: Iterable[Case]) -> tuple[str, ...]:
 
 
 def confirms(again: Case, first: Case) -> bool:
-    """Whether ``again`` was run because ``first`` was out of bounds on its nodes."""
+    """Return whether ``again`` re-measures ``first``."""
     if again.selected != first.selected:
         return False
     if again.purpose == REMAINING_NODES:
@@ -127,7 +130,7 @@ def confirms(again: Case, first: Case) -> bool:
 
 
 def diagnose(found: CaseVerdict) -> Diagnosis | None:
-    """Diagnose a case by its repetitions; ``None`` when nothing about it was in doubt."""
+    """Diagnose a case by its repetitions; return ``None`` if the case was never out of bounds."""
     attempts = [*found.other_attempts, found]
     here = (SAME_ALLOCATION, SAME_NODES)
     again = any(attempt.case.purpose in here and executed(attempt.case) for attempt in attempts)
@@ -144,7 +147,7 @@ def diagnose(found: CaseVerdict) -> Diagnosis | None:
 
 
 def _within_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
-    """The attempts on other nodes that measured what is out of bounds here, and found it within."""
+    """Return the attempts on other nodes in which all metrics that are out of bounds here pass."""
     names = {metric.metric.name for metric in found.failed_metrics}
     return [
         attempt
@@ -155,7 +158,7 @@ def _within_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
 
 
 def _out_of_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
-    """The attempts on other nodes in which something that is out of bounds here is so, too."""
+    """Return the attempts on other nodes in which a metric that is out of bounds here is out of bounds, too."""
     names = {metric.metric.name for metric in found.failed_metrics}
     return [
         attempt
@@ -165,7 +168,7 @@ def _out_of_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
 
 
 def _measured_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
-    """The attempts that ran on none of the nodes of ``found``, wherever they were sent."""
+    """Return the attempts that ran on none of the nodes of ``found``."""
     return [
         attempt
         for attempt in found.elsewhere
@@ -177,13 +180,13 @@ def _measured_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
 
 
 def explain(found: CaseVerdict) -> str:
-    """The diagnosis for an operator, with the nodes; empty when there is nothing to say."""
+    """Return the diagnosis for an operator, with the nodes; empty without a diagnosis."""
     left = [attempt for attempt in found.elsewhere if attempt.case.purpose == REMAINING_NODES]
     if left:
         nodes = folded(node for attempt in left for node in attempt.case.nodes)
         states = {attempt.state for attempt in left}
         how = "FAIL, too" if State.FAIL in states else "within bounds" if states == {State.PASS} else "INCOMPLETE"
-        return f"on the nodes left, {nodes}: {how}"
+        return f"on the remaining nodes {nodes}: {how}"
     diagnosis = diagnose(found)
     if diagnosis is None or diagnosis is Diagnosis.UNCONFIRMED:
         return ""
@@ -192,6 +195,6 @@ def explain(found: CaseVerdict) -> str:
         bound = diagnosis is Diagnosis.NODE_BOUND
         speaking = _within_bounds_elsewhere(found) if bound else _out_of_bounds_elsewhere(found)
         others = folded(node for attempt in speaking for node in attempt.case.nodes)
-        fine = "within bounds" if bound else "out of bounds, too,"
-        return f"{text}: again so on {folded(found.case.nodes)}, {fine} on {others}"
+        there = "within bounds" if bound else "also out of bounds"
+        return f"{text}: out of bounds again on {folded(found.case.nodes)}, {there} on {others}"
     return text

@@ -1,7 +1,8 @@
-"""Which failures the load of other programs excuses, where virtual nodes share a machine (docs/architecture.md).
+"""Decide which failures the load of other programs excuses, where virtual nodes share a machine.
 
-Load excuses only what load can change. It excuses no fact and no *steady* metric (free space, sizes, counts). It also
-excuses no figure that three measurements find more than ten times out of bounds, or that three put down to one node.
+Load excuses only a metric that load can change. It excuses no fact and no *steady* metric (free space, sizes, counts).
+It also excuses no metric that three measurements find more than ten times out of bounds, or for which three
+measurements name the same node (docs/architecture.md).
 """
 
 from dataclasses import replace
@@ -12,33 +13,38 @@ from reports.verdict.case_verdict import CaseVerdict, Suspicion, judge_case
 from reports.verdict.state import BUSY, Gap, State
 
 LEAST_MEASUREMENTS = 3
-#: A figure this many times beyond its bound is no matter of load, if each measurement finds it so.
+#: Load does not explain a metric this many times beyond its bound, if each measurement finds it there.
 FAR_TIMES = 10.0
 
 
 def judge_attempt(case: Case) -> CaseVerdict:
-    """Judge one attempt at ``case``, which is INCOMPLETE instead of a failure if load excuses it."""
+    """Judge one attempt at ``case``; a failure that load excuses becomes INCOMPLETE."""
     found = judge_case(case)
     if not (found.state is State.FAIL and case.robbed and found.by_figures_alone) or any(_steady(found)):
         return found
-    remedy = "run it again when nothing else runs here: what is out of bounds then is a fault"
+    remedy = "run the case again on an idle machine; a metric that is out of bounds then is a fault"
     busy = Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
     return replace(found, state=State.INCOMPLETE, gaps=(*found.gaps, busy))
 
 
 def names_nodes_beside_load(found: CaseVerdict) -> bool:
-    """Whether one failed attempt may name nodes although others used the machine: by facts and steady metrics alone."""
+    """Return whether a failed attempt may name nodes although other processes used the machine.
+
+    Only facts and steady metrics may do so.
+    """
     if found.by_figures_alone:
         return all(_steady(found))
     return found.case.fail_phase == "sanity" and bool(found.case.suspects)
 
 
 def despite_load(found: CaseVerdict) -> CaseVerdict:
-    """``found`` as a failure, if its measurements on these nodes leave load no part in it.
+    """Return ``found`` as a failure if load cannot explain its measurements on these nodes.
 
-    Others who use a machine slow down whatever happens to run at that time: once this node, once that one, and seldom
-    by much. A fault stays with its node. So ``LEAST_MEASUREMENTS`` or more have to be out of bounds, and each of them
-    names the same node, or has the same metric more than ``FAR_TIMES`` out of bounds, which names nobody.
+    Load slows different nodes at different times, and seldom by much. A fault stays with its node. So
+    ``LEAST_MEASUREMENTS`` or more have to be out of bounds, and one of these holds:
+
+    - each of them names the same node, which becomes the suspect;
+    - each of them has the same metric more than ``FAR_TIMES`` out of bounds; no node becomes a suspect.
     """
     if not found.case.robbed or not found.by_figures_alone:
         return found

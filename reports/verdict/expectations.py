@@ -1,4 +1,4 @@
-"""Expected cases that a run lacks, from what the site has to run and the census of the suite."""
+"""Find the expected cases that a run lacks, by the site's description and the census of the suite."""
 
 import itertools
 import shlex
@@ -26,7 +26,10 @@ _MOST_FAMILIES = 3
 
 @dataclass(frozen=True)
 class NotProvided:
-    """A check that the site cannot run, wholly or in part: (feature, the site's reason or '') of each that it lacks."""
+    """Describe a check that the site cannot run, or runs in part.
+
+    ``features`` lists each missing feature with the site's reason, or ``""``.
+    """
 
     check: str
     family: str
@@ -39,19 +42,19 @@ class NotProvided:
 
 @dataclass(frozen=True)
 class LeftByBudget:
-    """A check that was not run so that a night takes no more than its node-hours."""
+    """Name a check that a night left out to stay within its node-hours."""
 
     check: str
     family: str
 
 
 def find_census(cases: Sequence[CaseVerdict]) -> Census | None:
-    """The census of the suite, from the first case that has one."""
+    """Return the census of the suite from the first case that has one."""
     return next((verdict.case.census for verdict in cases if verdict.case.census), None)
 
 
 def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided, ...]:
-    """Every check of the suite that the site does not offer."""
+    """Return every check of the suite that the site cannot run, with the reasons."""
     commands = {feature: f"`{command}` installs it" for feature, command in (census.install if census else {}).items()}
     reasons = site.expected.reasons | commands | site.expected.not_provided if site else commands
     return tuple(
@@ -62,17 +65,19 @@ def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided,
 
 
 def state_not_provided(cases: Sequence[CaseVerdict]) -> Iterator[NotProvided]:
-    """Kinds of state that a check asks for and no node of the partition has, so that nothing was compared."""
+    """Yield the kinds of state that a check compares but no node of the partition reports."""
     for case in (verdict.case for verdict in cases if verdict.case.not_provided):
-        why = f"no node of {case.partition} tells of it"
+        why = f"no node of {case.partition} reports it"
         yield NotProvided(case.check_class or case.name, case.family, ((", ".join(case.not_provided), why),))
 
 
 def census_gaps(census: Census | None) -> list[Gap]:
+    """Return a gap for a missing census, or for each check file that did not load."""
     if census is None:
         return [Gap("the census of the suite is missing", "run PartitionState in the same session")]
+    remedy = "read ReFrame's warnings for the reason, and load the whole suite with -R"
     return [
-        Gap("a check did not load", "ReFrame's warnings say why; load the whole suite with -R", one.file, one.problem)
+        Gap("a check did not load", remedy, one.file, one.problem)
         for one in census.not_loaded
     ]
 
@@ -80,11 +85,11 @@ def census_gaps(census: Census | None) -> list[Gap]:
 def expectation_gaps(
     site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census | None, without: Collection[str] = ()
 ) -> list[Gap]:
-    """A gap for each thing that ``mode`` expects and the report lacks; the checks ``without`` are left aside.
+    """Return a gap for each thing that ``mode`` expects and the report lacks, except for the checks in ``without``.
 
-    A family on a partition where no case came to a result; where some did, each case that the site offers there; each
-    scale or placement that the partition could run and does not; and each feature that a partition lacks for a case of
-    the mode without a reason.
+    - A family on a partition where no case has a result. Where some have one: each case that the site offers there.
+    - A scale or placement that the partition can run but does not.
+    - A feature that a partition lacks for a case of the mode, without a reason.
     """
     missing = {entry.check: entry for entry in not_provided(site, census)}
     nothing_left: set[str] = set()
@@ -108,7 +113,7 @@ def expectation_gaps(
 
 
 def _families_without(census: Census, mode: str, without: Collection[str]) -> set[str]:
-    """The families of which ``without`` leaves nothing that the mode runs here."""
+    """Return the families whose checks in this mode are all in ``without``."""
     runs = [check for check in census.checks if check.offered and MODES[mode].takes_some(check.name, check.tags)]
     kept = {check.family for check in runs if check.name not in without}
     return {check.family for check in runs if check.name in without} - kept
@@ -117,7 +122,7 @@ def _families_without(census: Census, mode: str, without: Collection[str]) -> se
 def _absent_cases(
     site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census, ran: set[tuple[str, str]]
 ) -> Iterator[Gap]:
-    """A gap for each expected case that the report does not hold, where its family ran; else the family is the gap."""
+    """Yield a gap for each expected case that the report lacks, if its family ran; otherwise the family is the gap."""
     there = {(verdict.case.name, verdict.case.partition, verdict.case.environ) for verdict in cases}
     classes = {verdict.case.check_class for verdict in cases}
     for check in census.checks:
@@ -126,7 +131,7 @@ def _absent_cases(
             continue
         selected = MODES[mode].takes_some(check.name, check.tags)
         if check.cases is None and selected and check.name not in classes:
-            yield _expected(mode, check.name, "the report holds no case of it", absent=True)
+            yield _expected(mode, check.name, "the report has no case of this check", absent=True)
         programs = catalogue()[check.name].needs_environ if check.name in catalogue() else []
         for case in check.cases or ():
             if not MODES[mode].takes(check.name, check.tags, own_parameters(case.name)):
@@ -138,47 +143,47 @@ def _absent_cases(
                 needs = [*case.features, *programs]
                 if not site.expected.leaves_out(mode, partition, check.family, needs):
                     where = f"{case.name} on {partition}+{environ}"
-                    yield _expected(mode, where, "the report holds no such case", absent=True)
+                    yield _expected(mode, where, "the report does not have this case", absent=True)
 
 
 def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
     expected = {partition for partitions in site.modes[mode].values() for partition in partitions}
     for name, partition in census.partitions.items():
         if SIMULATED in partition.features:
-            continue  # what is of interest of a machine that does not exist is a matter of choice
+            continue  # on a simulated machine, the user chooses the scales
         derived = derived_features(partition.nodes, partition.sockets, partition.numa_domains)
         for feature, why in derived.items() if name in expected else ():
             left_out = (one for one in site.expected.left_out if not one.narrowed)
             if feature in partition.features or any(one.covers(mode, name, "", [feature]) for one in left_out):
                 continue
-            remedy = "add the feature to the partition, or say why not in expected.yaml, under left_out"
-            yield Gap("a scale that the partition can run is left out", remedy, f"{feature} on {name}", why)
+            remedy = "add the feature to the partition in site.yaml, or add a reason to expected.yaml under left_out"
+            yield Gap("the partition can run a scale that it leaves out", remedy, f"{feature} on {name}", why)
 
 
 def _unexplained(site: Site, mode: str) -> Iterator[Gap]:
-    remedy = "add it to site.yaml, or say why not in expected.yaml: under not_provided for the site, else left_out"
+    remedy = "add it to site.yaml, or a reason to expected.yaml: under not_provided for the whole site, else left_out"
     for one in site.unexplained(mode):
         features = " and ".join(need.replace("|", " or ") for need in one.features)
         families = ", ".join(one.families[:_MOST_FAMILIES]) + (", …" if len(one.families) > _MOST_FAMILIES else "")
-        yield Gap("a feature is lacking without a reason", remedy, f"{features} on {one.partition}", f"for {families}")
+        yield Gap("a feature is missing without a reason", remedy, f"{features} on {one.partition}", f"for {families}")
 
 
 def left_by_budget(session: Session, census: Census | None) -> tuple[LeftByBudget, ...]:
-    """The checks that the session did without for its budget, as its record tells."""
+    """Return the checks that the session left out for its budget, according to its record."""
     families = {check.name: check.family for check in census.checks} if census else {}
     names = filter(None, session.left_out.split(":"))
     return tuple(LeftByBudget(name, families.get(name, "")) for name in names)
 
 
 def breadth(site: Site, mode: str, census: Census | None) -> str:
-    """The share of the families that the site could run which ``mode`` expects; empty when it is all of them."""
+    """Return how many of the families that the site can run ``mode`` expects; empty if it expects all."""
     offered = {check.family for check in census.checks if check.offered} if census else set()
     expected = offered & set(site.modes.get(mode, ()))
     return f"expects {len(expected)} of {len(offered)} families" if expected != offered else ""
 
 
 def _expected(mode: str, where: str, why: str, *, absent: bool = False) -> Gap:
-    remedy = f"run the whole mode (--mode {mode}), or say under left_out of expected.yaml why not"
+    remedy = f"run the whole mode (--mode {mode}), or add a reason to expected.yaml under left_out"
     return Gap(f"expected in mode {mode}, but not run", remedy, where, why, absent)
 
 
@@ -194,7 +199,7 @@ def _why_absent(family: str, census: Census | None, missing: dict[str, NotProvid
 
 
 def selecting(command_line: str) -> list[str]:
-    """The options of ReFrame's command line that select cases, in whatever way they are written."""
+    """Return the options of ReFrame's command line that select cases, in any spelling."""
     try:
         words = shlex.split(command_line)
     except ValueError:
@@ -208,11 +213,11 @@ def selecting(command_line: str) -> list[str]:
 
 
 def in_one(gaps: Sequence[Gap], command_line: str, mode: str) -> list[Gap]:
-    """``gaps``, with what the session's options have left out of ``mode`` as one."""
+    """Return ``gaps`` with all cases that the session's options left out of ``mode`` joined into one gap."""
     options = selecting(command_line)
     absent = [gap for gap in gaps if gap.absent]
     if not options or not absent:
         return list(gaps)
-    left = f"{' '.join(options)} leaves out {len(absent)} of what it expects"
-    one = Gap(f"only a part of mode {mode} was selected", f"for the mode's verdict run all of it: --mode {mode}", left)
+    left = f"{' '.join(options)} leaves out {len(absent)} expected families, checks or cases"
+    one = Gap(f"only a part of mode {mode} was selected", f"run the whole mode for its verdict: --mode {mode}", left)
     return [*(gap for gap in gaps if not gap.absent), one]

@@ -1,13 +1,16 @@
-"""The verdict: a pure function of a session, a site and a mode."""
+"""Judge a session: the verdict is a pure function of session, site and mode."""
 
 import pathlib
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, acknowledgements_near
 from kappa.core.record.evidence import RANK_CRASHED
 from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
@@ -34,12 +37,12 @@ EXIT_STATUS = {State.PASS: 0, State.FAIL: 1, State.INCOMPLETE: 2}
 
 
 def latest_attempts(session: Session) -> tuple[CaseVerdict, ...]:
-    """The last attempt that came to a result for each case, with the other attempts, all with their suspicions."""
+    """Return for each case the last attempt with a result, with the other attempts; all carry their suspects."""
     attempts: dict[tuple[object, ...], list[CaseVerdict]] = {}
     for run in session.runs:
         seen: Counter[tuple[str, ...]] = Counter()
         for case in run:
-            # Cases of one run are never attempts at each other, whatever their names.
+            # Two cases of one run with the same name are two cases, not two attempts at one.
             seen[case.identity] += 1
             group = attempts.setdefault((*case.identity, seen[case.identity]), [])
             group += [judge_attempt(measured) for measured in (case.first, case) if measured]
@@ -53,7 +56,7 @@ def latest_attempts(session: Session) -> tuple[CaseVerdict, ...]:
 
 
 def _last(attempts: Sequence[CaseVerdict]) -> CaseVerdict:
-    """The last of ``attempts`` that came to a result, with the others."""
+    """Return the last of ``attempts`` that has a result, with the others."""
     if len(attempts) == 1:
         return attempts[0]
     last = next((attempt for attempt in reversed(attempts) if executed(attempt.case)), attempts[-1])
@@ -61,21 +64,21 @@ def _last(attempts: Sequence[CaseVerdict]) -> CaseVerdict:
 
 
 def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
-    """Add the confirmations to a case that was out of bounds: the one on the same nodes takes its place.
+    """Add the re-measurements to a case that was out of bounds. The one on the same nodes replaces the case.
 
-    One that was ended from outside does not: what was measured before holds.
+    A re-measurement that was ended from outside does not: then the earlier measurement counts.
     """
     left = [attempt for attempt in again if attempt.case.purpose == REMAINING_NODES]
     remaining = tuple(attempt for attempt in left if confirms(attempt.case, found.case))
     if _crashed(found) and any(map(_crashed, remaining)):
-        # The program's fault: where it crashed first says nothing of that node.
+        # The program crashes on other nodes, too, so the node where it crashed first is not at fault.
         return replace(_blaming_nobody(found), elsewhere=tuple(map(_blaming_nobody, remaining)))
     if remaining:
         return replace(found, elsewhere=remaining)
     if not doubtful(found):
         return found
     mine = [attempt for attempt in again if confirms(attempt.case, found.case)]
-    # Selected without what ReFrame's options add, it stands for the case that they made.
+    # The re-measurement is selected without the variant that ReFrame's options made, and stands for it.
     same = [
         replace(attempt, case=structs.replace(attempt.case, pinned=found.case.pinned))
         for attempt in mine
@@ -96,14 +99,14 @@ def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:
-    """Only what failed names anybody: what is within its bounds is an observation at most."""
+    """Add the suspect nodes to a failed attempt. An attempt within its bounds yields at most an observation."""
     if attempt.state is State.FAIL and (not attempt.case.robbed or names_nodes_beside_load(attempt)):
         return replace(attempt, suspicion=localise(attempt, everything))
     return attempt
 
 
 def speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
-    """The attempts that count as evidence: what passed when the same nodes were measured again blames nobody."""
+    """Return the attempts that count as evidence: if a re-measurement on the same nodes passed, they have none."""
     if verdict.state is State.FAIL:
         return (*verdict.repeated, verdict)
     return (*(other for other in verdict.repeated if not other.case.involved <= verdict.case.involved), verdict)
@@ -111,7 +114,7 @@ def speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``cases`` holds the attempt that counts of each case, in the report's order."""
+    """Hold the verdict on a session. ``cases`` has the attempt that counts for each case, in the report's order."""
 
     session: Session
     site: Site | None
@@ -123,11 +126,13 @@ class Verdict:
     not_provided: tuple[NotProvided, ...]
     suspects: tuple[SuspectNode, ...]
     breadth: str = ""
-    """"expects 3 of 11 families", when the site expects less than its checks could do."""
+    """"expects 3 of 11 families", if the mode expects fewer families than the site can run."""
 
     left_by_budget: tuple[LeftByBudget, ...] = ()
     judged_by: tuple[pathlib.Path, ...] = ()
-    """The site's files by which the run was judged then, where they are others now."""
+    """The site's files that judged the run, if the site's files have changed since."""
+    acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
+    """The site's acknowledgements today; they change nothing else here."""
 
     @property
     def exit_status(self) -> int:
@@ -142,12 +147,14 @@ class Verdict:
 
 
 def judge(session: Session, site: Site | None, mode: str | None = None, site_problem: str = "") -> Verdict:
-    """Hold ``session`` against what ``site`` expects in ``mode``.
+    """Judge ``session`` by the expectations of ``site`` in ``mode``.
 
-    FAIL when any case failed; INCOMPLETE when none failed but something expected did not run, was not measured or has
-    no reference; PASS otherwise. Without ``mode`` it is the session's, or else the site's default.
+    - FAIL: at least one case failed.
+    - INCOMPLETE: no case failed, but something expected did not run, was not measured or has no reference.
+    - PASS: otherwise.
 
-    :param site: ``None`` when the report's site is not known; ``site_problem`` says why.
+    :param site: ``None`` if the report's site is unknown; ``site_problem`` says why.
+    :param mode: the default is the session's mode, or else the site's default mode.
     """
     mode, origin = _mode(session, site, mode)
     cases = latest_attempts(session)
@@ -155,13 +162,13 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     left = left_by_budget(session, census)
     gaps = [gap for verdict in cases for gap in verdict.gaps]
     if not cases:
-        gaps.append(Gap("the report holds no case", "look at what was selected (-n, -t, --mode) with reframe -L"))
+        gaps.append(Gap("the report has no case", "check the selection (-n, -t, --mode) with reframe -L"))
     if session.cut:
-        gaps.append(Gap("the session was cut off", "run it again", detail=session.cut))
+        gaps.append(Gap("the session was cut off", "run the mode again", detail=session.cut))
     if site is None:
-        gaps.append(Gap("the report's site is not known", "name its folder with --site", detail=site_problem))
+        gaps.append(Gap("the report's site is unknown", "give the site's folder with --site", detail=site_problem))
     elif mode not in site.modes:
-        gaps.append(Gap("the site has nothing to run in this mode", _modes_of(site), detail=str(mode)))
+        gaps.append(Gap("the site has no check in this mode", _modes_of(site), detail=str(mode)))
     else:
         without = {one.check for one in left}
         gaps += in_one(expectation_gaps(site, mode, cases, census, without), session.command_line, mode)
@@ -183,9 +190,10 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
 
 
 def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None = None) -> Verdict:
-    """Judge the report ``run``, or the newest in that folder, by ``site`` (default: the site of its cases).
+    """Judge the report ``run``, or the newest report in that folder.
 
-    :raises InputError: the report or a file of the site cannot be used, or the site has no such mode.
+    :param site: the default is the site of the report's cases.
+    :raises InputError: the report or a file of the site is not usable, or the site has no such mode.
     """
     session = load_session(run)
     try:
@@ -193,15 +201,24 @@ def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None =
     except SiteUnknownError as err:
         return judge(session, None, mode, str(err))
     if mode is not None and mode not in site.modes:
-        raise InputError(f"--mode {mode}: {site.path} has nothing to run in it; {_modes_of(site)}")
+        raise InputError(f"--mode {mode}: {site.path} has no check in this mode; {_modes_of(site)}")
     then = changed_since(site, pathlib.Path(session.path).parent)
-    return replace(judge(session, site, mode), judged_by=tuple(then))
+    return replace(judge(session, site, mode), judged_by=tuple(then), acknowledged=_acknowledged(session))
+
+
+def _acknowledged(session: Session) -> Acknowledgements:
+    """A file that cannot be read hides no verdict."""
+    try:
+        return acknowledgements_near(pathlib.Path(session.path))
+    except InputError as err:
+        print(f"warning: no acknowledgement is shown: {clean(str(err))}", file=sys.stderr)
+        return NOTHING_ACKNOWLEDGED
 
 
 def _modes_of(site: Site) -> str:
     if not site.modes:
-        return "what a mode has to run follows from site.yaml, which is not there: write one (docs/site.md)"
-    return f"the site's modes are {', '.join(site.modes)}: choose one with --mode"
+        return "site.yaml is missing, and it defines the checks of each mode: write it (docs/site.md)"
+    return f"choose one of the site's modes with --mode: {', '.join(site.modes)}"
 
 
 def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | None, str]:

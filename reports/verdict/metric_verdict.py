@@ -1,4 +1,4 @@
-"""One metric against its reference: Kappa judges the value itself; ReFrame's result is a second opinion only."""
+"""Compare one metric with its reference. Kappa judges the value itself; ReFrame's result is only a second opinion."""
 
 import math
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kappa.core.ground.figures import counted
 from kappa.core.record.evidence import ReferenceSource
 from kappa.core.record.model import Case, Metric
+from kappa.core.vocabulary.checks import worse_by_unit
 from reports.verdict.state import State
 
 NO_VALUE = "no value was measured"
@@ -14,16 +15,16 @@ INVALID_BOUNDS = "the bounds are not valid"
 TOO_FEW_EQUALS = "too few equals for a relative bound"
 UNEXPECTED_PASS = "passed although marked as a known failure"
 LEAST_EQUALS = 3
-"""The median of two is between them: neither is held against anything but the other."""
-_LOW_IS_GOOD = frozenset({"s", "ms", "us", "ns", "W", "J"})
+"""The median of two nodes lies between them, so each node would be compared only with the other."""
 
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """``lower`` and ``upper`` are absolute, in the metric's unit; infinite where unbounded.
+    """Hold the verdict on one metric.
 
-    ``reason`` says why the state is INCOMPLETE, ``detail`` what was found instead. ``relative``: nodes are held against
-    the median of their equals, so that a PASS proves no absolute speed.
+    ``lower`` and ``upper`` are absolute, in the metric's unit; infinite where unbounded. ``reason`` says why the state
+    is INCOMPLETE, ``detail`` gives the value found instead. ``relative``: the bound compares nodes with the median of
+    their equals, so a PASS proves no absolute speed.
     """
 
     metric: Metric
@@ -41,7 +42,7 @@ class MetricVerdict:
 
     @property
     def deviation_percent(self) -> float | None:
-        """Deviation from the reference in per cent of its magnitude; ``None`` without one, or when it is 0."""
+        """Return the deviation in per cent of the reference; ``None`` without a reference or if it is 0."""
         metric = self.metric
         if not self.bounded or metric.reference == 0 or metric.value is None or not math.isfinite(metric.value):
             return None
@@ -49,7 +50,7 @@ class MetricVerdict:
 
     @property
     def excess(self) -> float:
-        """By what share of the broken bound a value is beyond it; the larger, the worse."""
+        """Return the distance from the violated bound as a share of that bound; larger is worse."""
         value = self.metric.value
         if value is None or not math.isfinite(value):
             return math.inf
@@ -60,11 +61,12 @@ class MetricVerdict:
 def absolute_bounds(
     reference: float, lower_fraction: float | None, upper_fraction: float | None
 ) -> tuple[float, float]:
-    """Lower and upper bound in the metric's unit, infinite where unbounded, as ReFrame has them (``assert_reference``):
-    reference × (1 + fraction), or × (1 - fraction) of a negative one; of 0 the fraction itself.
+    """Return the lower and upper bound in the metric's unit, infinite where unbounded.
 
-    :raises ValueError: a bound on the wrong side of the reference, or one that is no number; also one of more than all
-        of it towards 0.
+    The rule is the one of ReFrame's ``assert_reference``: reference × (1 + fraction); for a negative reference
+    × (1 - fraction); for a reference of 0 the fraction itself.
+
+    :raises ValueError: a fraction is not a number, has the wrong sign, or moves the bound past 0.
     """
     lowest = -1.0 if reference > 0 else -math.inf
     highest = math.inf if reference >= 0 else 1.0
@@ -95,17 +97,17 @@ def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
         return MetricVerdict(metric, State.INCOMPLETE, source=source, reason=INVALID_BOUNDS, detail=problem)
     verdict = MetricVerdict(metric, State.PASS, lower, upper, source, relative=metric.name in case.relative)
     informational = metric.name in case.informational or case.check_class is None
-    # A case that is re-measured, or measured with a node's neighbours only, has the bounds of the whole partition.
+    # A re-measured case, or one with a node's neighbours only, uses the bounds of the whole partition.
     few = verdict.relative and not case.purpose and len(case.nodes) < LEAST_EQUALS
     state, reason, detail = _conclude(verdict, metric, informational or few)
     if few and verdict.bounded and state in (State.PASS, State.FAIL):
-        detail = f"{counted(len(case.nodes), 'node')}, at least {LEAST_EQUALS} are needed"
+        detail = f"{counted(len(case.nodes), 'node')}, at least {LEAST_EQUALS} needed"
         state, reason = State.INCOMPLETE, TOO_FEW_EQUALS
     return replace(verdict, state=state, reason=reason, detail=detail)
 
 
 def _conclude(verdict: MetricVerdict, metric: Metric, informational: bool) -> tuple[State, str, str]:
-    """State, reason and detail of a metric with valid bounds."""
+    """Return state, reason and detail of a metric with valid bounds."""
     value = metric.value
     if value is None:
         return State.INCOMPLETE, NO_VALUE, "" if metric.raw == "None" else f"found {metric.raw!r}"
@@ -122,11 +124,9 @@ def _conclude(verdict: MetricVerdict, metric: Metric, informational: bool) -> tu
 
 
 def worse_sign(lower: float, upper: float, unit: str) -> int:
-    """+1 when higher is worse, -1 when lower is worse, 0 when either is: by the bounds, or else by the unit."""
+    """Return +1 if higher is worse, -1 if lower is worse, 0 if both are: by the bounds, or else by the unit."""
     if math.isfinite(lower) != math.isfinite(upper):
         return 1 if math.isfinite(upper) else -1
     if math.isfinite(lower):
         return 0
-    if unit in _LOW_IS_GOOD:
-        return 1
-    return -1 if unit.endswith("/s") or unit == "IOPS" else 0
+    return worse_by_unit(unit)

@@ -1,14 +1,14 @@
-"""The states of metrics, cases and verdicts, and the gaps that make a verdict INCOMPLETE."""
+"""Define the states of metrics, cases and verdicts, and the gaps that make a verdict INCOMPLETE."""
 
 from dataclasses import dataclass
 from enum import Enum
 
-# Others used the machine that the nodes share while it was measured.
+# During the measurement, other processes used the machine that the nodes share.
 BUSY = "busy"
 
 
 class State(Enum):
-    """A state is told by symbol and word, so that it needs no colour."""
+    """Name each state by a symbol and a word, so that no reader depends on colour."""
 
     INFO = "INFO"
     PASS = "PASS"
@@ -35,17 +35,20 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Gap:
-    """``what`` and ``remedy`` are the same for gaps of one kind; ``where`` and ``detail`` tell them apart."""
+    """Describe one reason for INCOMPLETE.
+
+    ``what`` and ``remedy`` are equal for gaps of one kind; ``where`` and ``detail`` differ.
+    """
 
     what: str
     remedy: str
     where: str = ""
     detail: str = ""
     absent: bool = False
-    """The report holds nothing of it."""
+    """Whether the report has no case of it."""
 
     cause: str = ""
-    """``BUSY``, or empty: for programs, which must not read ``what``."""
+    """``BUSY`` or empty. Programs read this key and not ``what``."""
 
     @property
     def place(self) -> str:
@@ -53,7 +56,7 @@ class Gap:
 
 
 def grouped(gaps: tuple[Gap, ...]) -> list[tuple[Gap, list[str]]]:
-    """One gap of each kind with the places where it occurs, in order of appearance."""
+    """Return one gap of each kind with its places, in order of appearance."""
     groups: dict[tuple[str, str], tuple[Gap, list[str]]] = {}
     for gap in gaps:
         _, places = groups.setdefault((gap.what, gap.remedy), (gap, []))

@@ -1,13 +1,16 @@
-"""A verdict in a sentence, in a few numbers, and as strict JSON for machines."""
+"""Summarise a verdict in a sentence, in a few numbers, and as strict JSON."""
 
 import json
 import math
+import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
+from kappa.core.record.acknowledgements import Acknowledgement, Acknowledgements
 from reports.verdict.advice import REASON_LIMIT, measured_against_bound, operator_line
 from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict, executed
@@ -15,12 +18,13 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.expectations import find_census
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
 from reports.verdict.suspects import observations
 
 
 def left_out_by_budget(verdict: Verdict) -> str:
-    """The checks that the run left out for its budget; empty when it had none, or room for all."""
+    """Return a line on the checks that the run left out for its budget; empty if it left out none."""
     if not verdict.left_by_budget:
         return ""
     names = [one.check for one in verdict.left_by_budget]
@@ -29,17 +33,17 @@ def left_out_by_budget(verdict: Verdict) -> str:
 
 
 def changed_site(verdict: Verdict) -> str:
-    """A sentence that says which files of the site changed since the run; empty without."""
+    """Return a sentence that names the site's files that changed since the run; empty if none did."""
     if not verdict.judged_by:
         return ""
     names = " and ".join(path.name for path in verdict.judged_by)
-    verb = "differs" if len(verdict.judged_by) == 1 else "differ"
+    have = "has" if len(verdict.judged_by) == 1 else "have"
     then = clean(str(verdict.judged_by[0].parent))
-    return f"{names} {verb} from what judged this run then, which --site {then} judges by again"
+    return f"{names} {have} changed since this run; --site {then} judges it by the files of that time"
 
 
 def headline(verdict: Verdict) -> str:
-    """One sentence that says why the verdict is what it is."""
+    """Return one sentence with the reason for the verdict."""
     cases = len(verdict.cases)
     kinds = len(grouped(verdict.gaps))
     missing = f"{counted(kinds, 'reason')} why the run is incomplete"
@@ -53,11 +57,11 @@ def headline(verdict: Verdict) -> str:
         return f"Nothing failed in {counted(cases, 'case')}, but there {'is' if kinds == 1 else 'are'} {missing}."
     known = len(verdict.cases_in(State.KNOWN))
     but = f" or failed as expected ({known})" if known else ""
-    return f"All {counted(cases, 'case')} passed{but}; everything expected was run, measured and within its bounds."
+    return f"All {counted(cases, 'case')} passed{but}; everything expected ran, was measured and is within its bounds."
 
 
 def tally(verdict: Verdict) -> list[tuple[int, str]]:
-    """(number, what) of each state, failures first; unstable cases are also counted in their state."""
+    """Return (number, state in words), failures first. Unstable cases also count in their state."""
     return [
         (len(verdict.cases_in(State.FAIL)), "failed"),
         (len(verdict.cases_in(State.INCOMPLETE)), "incomplete"),
@@ -67,15 +71,28 @@ def tally(verdict: Verdict) -> list[tuple[int, str]]:
     ]
 
 
+def rerun_command(verdict: Verdict) -> str:
+    """Return the command that runs the checks that failed again, quoted for a shell; empty where there is none.
+
+    ReFrame selects no build by its name: it is run for the checks that need it, which failed with it.
+    """
+    site, mode = verdict.site, verdict.mode
+    names = {one.case.name.partition(" ")[0] for one in verdict.cases_in(State.FAIL) if not one.case.prepares}
+    if site is None or mode is None or not names:
+        return ""
+    select = f"^({'|'.join(map(re.escape, sorted(names)))})(%|$)"
+    return shlex.join(["kappa", "validate", clean(site.name), mode, "-n", select])
+
+
 def checks_run(verdict: Verdict) -> int:
-    """How many checks of the suite came to a result; what they build first is none of them."""
+    """Return how many checks of the suite have a result; builds for them do not count."""
     census = find_census(verdict.cases)
     ran = {case.case.check_class for case in verdict.cases if executed(case.case)} - {None}
     return len(ran.intersection(check.name for check in census.checks) if census else ran)
 
 
 def fabrics_simulated(cases: Sequence[CaseVerdict]) -> str:
-    """Which fabrics were simulated, for people; empty for a run that measured."""
+    """Return the simulated fabrics in words; empty for a run that measured."""
     fabrics = {found.case.simulation.fabric: found.case.simulation.kind for found in cases if found.case.simulation}
     calibrated = sorted(name for name, kind in fabrics.items() if kind == "calibrated")
     others = sorted(fabrics.keys() - set(calibrated))
@@ -84,13 +101,13 @@ def fabrics_simulated(cases: Sequence[CaseVerdict]) -> str:
 
 
 def known_failure(case: CaseVerdict) -> str:
-    """The known failure: the metrics beyond their bounds, or the reason on record."""
+    """Return the metrics beyond their bounds of a known failure, or else the recorded reason."""
     metrics = [measured_against_bound(metric) for metric in case.metrics if metric.state is State.KNOWN]
     return "; ".join(metrics) or one_line(case.case.fail_reason, REASON_LIMIT) or "no reason recorded"
 
 
 def to_json(verdict: Verdict) -> str:
-    """The verdict as a JSON document. Values are in the metric's ``unit``, bounds absolute, null when unbounded."""
+    """Return the verdict as JSON. Values and absolute bounds are in the metric's ``unit``; no bound is null."""
     tightness = tightness_of(verdict.cases)
     document = {
         "verdict": verdict.state.word.upper(),
@@ -108,6 +125,7 @@ def to_json(verdict: Verdict) -> str:
             {
                 "node": suspect.node,
                 "evidence": [{"case": title, "evidence": why} for title, why in suspect.evidence],
+                "acknowledged": acknowledged_document(verdict.acknowledged.of_node(suspect.node)),
             }
             for suspect in verdict.suspects
         ],
@@ -137,7 +155,7 @@ def to_json(verdict: Verdict) -> str:
             }
             for one in sensitivity_of(verdict.cases).weakest
         ],
-        "cases": [_case(case) for case in verdict.cases],
+        "cases": [_case(case, verdict.acknowledged) for case in verdict.cases],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -149,8 +167,14 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _case(verdict: CaseVerdict) -> dict[str, Any]:
+def acknowledged_document(known: Acknowledgement | None) -> dict[str, str] | None:
+    """Return until when, by whom and why a finding is acknowledged; ``None`` if it is not."""
+    return {"until": f"{known.until}", "by": known.by, "reason": known.reason} if known else None
+
+
+def _case(verdict: CaseVerdict, acknowledged: Acknowledgements) -> dict[str, Any]:
     case = verdict.case
+    known = acknowledged.of(finding_of(verdict)) if verdict.state is State.FAIL else None
     return {
         "name": case.name,
         "check_class": case.check_class,
@@ -165,6 +189,7 @@ def _case(verdict: CaseVerdict) -> dict[str, Any]:
         "diagnosis": diagnosis.value if (diagnosis := diagnose(verdict)) else None,
         "operator_line": str(operator_line(verdict)) if verdict.state is State.FAIL else None,
         "suspects": verdict.suspicion.nodes if verdict.suspicion else (),
+        "acknowledged": acknowledged_document(known),
         "notes": case.notes,
         "metrics": [_metric(metric) for metric in verdict.metrics],
         "failed_attempts": [
@@ -203,5 +228,5 @@ def _metric(verdict: MetricVerdict) -> dict[str, Any]:
 
 
 def finite(value: float | None) -> float | None:
-    """Return what strict JSON can hold: ``None`` for what is no number or not finite."""
+    """Return ``value`` for strict JSON: ``None`` if it is no number or not finite."""
     return value if value is not None and math.isfinite(value) else None

@@ -1,7 +1,7 @@
-"""Which nodes are suspect: those that a check's own measurement names, or else by elimination over cases of one kind.
+"""Find suspect nodes: by a check's own measurement, or else by elimination over cases of one kind.
 
-Below: the findings of failed checks, ranked, with a drain command for each suspect; and *observations*, the nodes that
-a passed check singles out.
+This module also ranks the findings of failed checks, suggests a drain command for each suspect, and lists
+*observations*: nodes that stand out in a passed check.
 """
 
 import math
@@ -24,11 +24,11 @@ REASON_LIMIT = 120
 
 @dataclass(frozen=True)
 class SuspectNode:
-    """A node with everything that speaks against it: (title of the case that failed, evidence)."""
+    """Hold a node with the evidence against it: (title of the failed case, evidence)."""
 
     node: str
     evidence: tuple[tuple[str, str], ...]
-    #: How many times the noise it stands out at most, where a check measured that; infinite: nothing could be measured.
+    #: The largest score of the checks' findings, as a multiple of the noise; infinite: the node could not be measured.
     score: float = 0.0
 
     @property
@@ -37,14 +37,15 @@ class SuspectNode:
 
 
 def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion | None:
-    """The nodes that ``failed`` points at, given every attempt of the session; ``None`` when nothing singles them out.
+    """Return the nodes that ``failed`` points at, given every attempt of the session; ``None`` if there are none.
 
-    Nodes that a measurement names come first: the check's own, or that of another check which failed, too, if they
-    took part in this case.
-    By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
-    metric, environment and parameters: a pass within one node says nothing of its link. At least one such pass
-    in the same partition is needed, or there would be nothing to compare with. What Slurm ended is nobody's fault, and
-    what is slow over one adapter of all nodes is no node's.
+    1. The check's own measurement names nodes: these.
+    2. The measurement of another failed check names nodes that took part in this case: these.
+    3. By elimination: a node is suspect if it took part in the failed case and in no passed case of the same class,
+       metric, environment and parameters. A pass within one node says nothing about its link. At least one such pass
+       in the same partition is needed for the comparison.
+
+    No node is suspect if Slurm ended the job, or if the finding is about one adapter of all nodes.
     """
     case = failed.case
     if case.suspects:
@@ -61,7 +62,7 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
     if naming:
         named = case.involved.intersection(node for other in naming for node in other.suspects)
         checks = ", ".join(sorted({str(other.check_class) for other in naming}))
-        return Suspicion(tuple(sorted(named)), f"took part, and the measurement of {checks} names it")
+        return Suspicion(tuple(sorted(named)), f"took part in the case and is named by the measurement of {checks}")
     if case.ended_by_slurm:
         return None
     alike = [other for other in attempts if case.check_class is not None and other.case.kind == case.kind]
@@ -70,8 +71,8 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
         passed = [other for other in alike if _passed(other, metric)]
         suspects = case.involved.difference(*(other.case.involved for other in passed))
         if suspects and any(other.case.partition == case.partition for other in passed):
-            count = "the one case" if len(passed) == 1 else f"any of the {len(passed)} cases"
-            return Suspicion(tuple(sorted(suspects)), f"not in {count} of {case.check_class} that passed")
+            cases = "the one passed case" if len(passed) == 1 else f"any of the {len(passed)} passed cases"
+            return Suspicion(tuple(sorted(suspects)), f"not in {cases} of {case.check_class}")
     return None
 
 
@@ -82,7 +83,7 @@ def _passed(other: CaseVerdict, metric: str | None) -> bool:
 
 
 def _against(node: str, failed: CaseVerdict) -> str:
-    """The figure, and what it was compared with: the check's own for this node, or else what is out of bounds."""
+    """Return the check's own finding on the node, or else the metric that is out of bounds and the evidence."""
     own = next((one for one in failed.case.findings if one.kind == "node" and one.name == node), None)
     if own:
         return f"{own.quantity} {own.evidence}"
@@ -90,11 +91,8 @@ def _against(node: str, failed: CaseVerdict) -> str:
 
 
 def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
-    """Every suspect node of the session with all that speaks against it.
-
-    The one with most failures first, and of as many, the one that stands out most.
-    """
-    # A case that was measured again speaks once.
+    """Return every suspect node of the session with its evidence, sorted by failures, then by score."""
+    # A re-measured case counts once.
     found: dict[str, dict[str, str]] = {}
     scores: dict[str, float] = {}
     for attempt in attempts:
@@ -110,7 +108,7 @@ def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
 
 @dataclass(frozen=True)
 class RankedFinding:
-    """A finding of a check that failed; ``suspect`` is the node that it speaks against, if it is against one."""
+    """Hold a finding of a failed check. ``suspect`` is the node at fault, or empty."""
 
     check: str
     partition: str
@@ -123,7 +121,7 @@ class RankedFinding:
 
 
 def ranked_evidence(cases: Sequence[CaseVerdict]) -> list[RankedFinding]:
-    """Every finding of the cases that failed: what could not be measured first, then by score."""
+    """Return every finding of the failed cases: nodes that could not be measured first, then by score."""
     found = [
         RankedFinding(verdict.case.check_class or "", verdict.case.partition, finding, _suspect(verdict, finding))
         for verdict in cases
@@ -139,9 +137,9 @@ def _suspect(failed: CaseVerdict, finding: Finding) -> str:
 
 
 def drain_suggestions(evidence: Sequence[RankedFinding], decided: Collection[str] = ()) -> list[str]:
-    """A command for each suspect node, in the order of ``evidence``; for people to read, nothing here runs it.
+    """Return a drain command for each suspect node, in the order of ``evidence``. Kappa only prints them.
 
-    None for the nodes about which the site's rule has ``decided``.
+    Leave out the nodes that the site's quarantine rule has ``decided`` about.
     """
     reasons: dict[str, str] = {}
     for item in evidence:
@@ -156,6 +154,8 @@ def drain_suggestions(evidence: Sequence[RankedFinding], decided: Collection[str
 
 @dataclass(frozen=True)
 class Observation:
+    """Describe a node that stands out in a case that is within its bounds."""
+
     node: str
     case: str
     """The title of the case."""
@@ -164,7 +164,7 @@ class Observation:
 
 
 def observations(cases: Sequence[CaseVerdict]) -> list[Observation]:
-    """Nodes that both measurements in one allocation single out, in cases that are within their bounds."""
+    """Return the nodes that stand out in both measurements of one allocation, in cases within their bounds."""
     return [
         Observation(node, verdict.case.title, f"{_seen(node, verdict.case)}; {_allowed(verdict)}")
         for verdict in cases
@@ -174,7 +174,7 @@ def observations(cases: Sequence[CaseVerdict]) -> list[Observation]:
 
 
 def _seen(node: str, case: Case) -> str:
-    """The check's words on the node, or else its figure beside the median of all nodes."""
+    """Return the check's finding on the node, or else its value with the median of all nodes."""
     for finding in case.findings:
         if finding.kind == "node" and finding.name == node:
             return f"{finding.quantity} {finding.evidence}"
@@ -183,11 +183,11 @@ def _seen(node: str, case: Case) -> str:
             middle = figure(statistics.median(per_node.values.values()))
             nodes = counted(len(per_node.values), "node")
             return f"{metric} {figure(per_node.values[node])} {per_node.unit}, median of {nodes} {middle}"
-    return "singled out"
+    return "stands out in the check's measurement"
 
 
 def _allowed(verdict: CaseVerdict) -> str:
-    """The figure of the case that is nearest to its bound."""
+    """Return the metric of the case that is nearest to its bound."""
     near = [(room, number) for number, one in enumerate(verdict.metrics) if (room := headroom(one)) is not None]
     if not near:
         return "not a failure"

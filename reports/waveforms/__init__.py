@@ -1,1 +1,1 @@
-"""Recordings of the EMT application as pictures: the program ``emt-plot``, which ``emt plot`` starts."""
+"""Draw recordings of the EMT application: the program ``emt-plot``, which ``emt plot`` starts."""

@@ -1,4 +1,4 @@
-"""Panels as an HTML file with zoom and pan that needs no network."""
+"""Write panels as an HTML file with zoom and pan that needs no network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +15,15 @@ from reports.show.plot import PALETTE, new_figure, with_unit
 from reports.waveforms.panels import Panel, thinned
 
 HEIGHT_PIXELS, LEGEND_LINE_PIXELS = 300, 23
-# More are told by pointing at them.
+# A panel with more curves has no legend; hovering names them.
 LEGEND_LIMIT = 30
-# Parts of a curve; zoom further in, and points are seen apart.
+# The most parts of a curve. Further zoom shows single points.
 MOST_INTERVALS = 10_000
 LINES = ("solid", "dashed", "dotted", "dotdash")
 
 
 def write_html(path: Path, title: str, panels: Sequence[Panel]) -> None:
+    """Write ``panels`` as one HTML file with a common time axis."""
     figures: list[Any] = []
     for panel in panels:
         many = len(panel.curves) > LEGEND_LIMIT

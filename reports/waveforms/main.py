@@ -1,4 +1,4 @@
-"""``emt plot``, or ``emt-plot`` by itself: draws waveforms of runs of the EMT application."""
+"""Implement ``emt plot`` (also ``emt-plot``): draw waveforms of runs of the EMT application."""
 
 import argparse
 import sys
@@ -10,9 +10,9 @@ from reports.waveforms.recording import read_run
 
 _EPILOG = """\
 examples:
-  emt plot run.cff -o run.html                                all channels, to zoom into
+  emt plot run.cff -o run.html                                all channels, with zoom
   emt plot run.cff --channels 'S30.*' --from 0.95 --to 1.25 -o fault.png
-  emt plot slack.cff step.csv --difference -o change.html     two runs over each other, and the second less the first
+  emt plot slack.cff step.csv --difference -o change.html     two runs together, and the second minus the first
 """
 
 
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         drawn = panels([read_run(path) for path in options.run], options.channels, difference=options.difference)
         drawn = [prefixed(panel) for panel in between(drawn, options.begin_s, options.end_s)]
-        # Each takes a second to load.
+        # Each import takes a second.
         if options.output.suffix.lower() == ".png":
             from reports.waveforms.png_picture import write_png  # noqa: PLC0415
 
@@ -44,21 +44,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="emt plot", description="Draw channels of waveforms to PNG or to HTML that can be zoomed into.",
+        prog="emt plot", description="Draw channels of waveforms as PNG, or as HTML with zoom.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument(
         "run", nargs="+", metavar="RUN",
-        help="COMTRADE (.cff, .cfg beside its .dat), HDF5 (.h5, .hdf5) or the CSV of probes; of a run with a file for "
-        "each rank the name that it was given",
+        help="COMTRADE (.cff, .cfg beside its .dat), HDF5 (.h5, .hdf5) or the CSV of probes; for a run with a file for "
+        "each rank, the name without the rank",
     )  # fmt: skip
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help=".png or .html")
     parser.add_argument(
-        "--channels", action="append", default=[], metavar="PATTERN", help="as of a shell; repeat for more; default all"
+        "--channels", action="append", default=[], metavar="PATTERN", help="shell pattern; repeatable; default: all"
     )
-    parser.add_argument("--difference", action="store_true", help="of two runs: the second less the first, below each")
-    parser.add_argument("--from", dest="begin_s", type=float, metavar="S", help="seconds; default: the beginning")
-    parser.add_argument("--to", dest="end_s", type=float, metavar="S", help="seconds; default: the end")
+    parser.add_argument("--difference", action="store_true", help="for two runs: also the second minus the first")
+    parser.add_argument("--from", dest="begin_s", type=float, metavar="S", help="start in s; default: the first value")
+    parser.add_argument("--to", dest="end_s", type=float, metavar="S", help="end in s; default: the last value")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""A panel for each quantity with each run's channels, and the difference of two runs below."""
+"""Arrange channels in panels: one for each quantity with all runs, and below it the difference of two runs."""
 
 import fnmatch
 import itertools
@@ -11,7 +11,7 @@ import numpy as np
 from kappa.core.ground.errors import InputError
 from reports.waveforms.recording import Channel, Recording, Values
 
-# Quantities by the units of the EMT application's channels; other units name themselves.
+# Quantities by the units of the EMT application's channels. For another unit, the unit is the title.
 QUANTITIES = {
     "V": "Voltage", "kV": "Voltage", "A": "Current", "kA": "Current", "J": "Energy", "Wb": "Flux linkage", "": "Signal",
 }  # fmt: skip
@@ -26,7 +26,7 @@ PREFIXES = ((1e10, 1e9, "G"), (1e7, 1e6, "M"), (1e4, 1e3, "k"))
 
 @dataclass(frozen=True)
 class WaveformCurve:
-    """``number`` is the channel's in its panel, ``run`` its run's: curves of one channel look alike in all runs."""
+    """Hold a curve. ``number``: index of the channel in its panel, for its colour; ``run``: index of its run."""
 
     label: str
     number: int
@@ -37,19 +37,22 @@ class WaveformCurve:
 
 @dataclass(frozen=True)
 class Panel:
+    """Hold the curves of one quantity."""
+
     title: str
     unit: str
     curves: list[WaveformCurve]
 
 
 def panels(runs: Sequence[Recording], patterns: Sequence[str], *, difference: bool = False) -> list[Panel]:
-    """
-    :param patterns: of channels, as of a shell; none is all.
-    :raises InputError: a pattern that no run has a channel for, or no two runs with common times for a difference.
+    """Return the panels of ``runs``, with ``difference`` also the second run minus the first.
+
+    :param patterns: shell patterns of channels; none means all.
+    :raises InputError: no channel matches a pattern, or a difference is not of two runs with common times.
     """
     names = _chosen(runs, patterns)
     if difference and len(runs) != 2:
-        raise InputError(f"a difference is of two runs, {len(runs)} given")
+        raise InputError(f"--difference: expected two runs, found {len(runs)}")
     labels = _run_labels(runs)
     numbers: defaultdict[tuple[str, str], Iterator[int]] = defaultdict(itertools.count)
     found: dict[tuple[str, str], list[WaveformCurve]] = {}
@@ -73,12 +76,12 @@ def panels(runs: Sequence[Recording], patterns: Sequence[str], *, difference: bo
     for (title, unit), curves in found.items():
         drawn.append(Panel(title, unit, curves))
         if (title, unit) in less:
-            drawn.append(Panel(f"{title}: {labels[1]} less {labels[0]}", unit, less[title, unit]))
+            drawn.append(Panel(f"{title}: {labels[1]} minus {labels[0]}", unit, less[title, unit]))
     return drawn
 
 
 def _kind(channel: Channel) -> tuple[str, str]:
-    """Title and unit of its panel."""
+    """Return title and unit of the channel's panel."""
     title = QUANTITIES.get(channel.unit, channel.unit)
     if not channel.unit:
         title = SIGNALS.get(channel.name.rpartition(".")[2], title)
@@ -86,7 +89,7 @@ def _kind(channel: Channel) -> tuple[str, str]:
 
 
 def prefixed(panel: Panel) -> Panel:
-    """600 kV for 600000 V."""
+    """Return the panel with a prefix of its unit for large values, for instance 600 kV for 600000 V."""
     if panel.unit not in ("V", "A", "J", "Wb"):
         return panel
     known = [np.abs(curve.values[np.isfinite(curve.values)]) for curve in panel.curves]
@@ -99,8 +102,9 @@ def prefixed(panel: Panel) -> Panel:
 
 
 def between(drawn: Sequence[Panel], begin_s: float | None, end_s: float | None) -> list[Panel]:
-    """
-    :raises InputError: nothing is left.
+    """Return the panels cut to the times from ``begin_s`` to ``end_s``.
+
+    :raises InputError: no value is left.
     """
     begin, end = (-np.inf if begin_s is None else begin_s), (np.inf if end_s is None else end_s)
     cut = [replace(panel, curves=[_cut(curve, begin, end) for curve in panel.curves]) for panel in drawn]
@@ -119,17 +123,17 @@ def _chosen(runs: Sequence[Recording], patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         if not fnmatch.filter(offered, pattern):
             some = ", ".join(offered[:8]) + (", …" if len(offered) > 8 else "")
-            raise InputError(f"no channel matches {pattern!r}; there are {some or 'none'}")
+            raise InputError(f"no channel matches {pattern!r}; the channels are {some or 'none'}")
     chosen = [
         name for name in offered if not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
     ]
     if not chosen:
-        raise InputError("there is no channel in these files")
+        raise InputError("these files have no channel")
     return chosen
 
 
 def _run_labels(runs: Sequence[Recording]) -> list[str]:
-    """As short as tells them apart."""
+    """Return the shortest distinct labels of the runs."""
     parts = [run.name.split("/") for run in runs]
     for length in range(1, max(map(len, parts)) + 1):
         labels = ["/".join(part[-length:]) for part in parts]
@@ -139,22 +143,22 @@ def _run_labels(runs: Sequence[Recording]) -> list[str]:
 
 
 def _difference(first: Channel, second: Channel) -> tuple[Values, Values]:
-    """At the times of ``first`` that both span; ``second`` is interpolated between its own."""
+    """Return ``second`` minus ``first`` at the times of ``first`` that both cover; ``second`` is interpolated."""
     if first.unit != second.unit:
-        raise InputError(f"{first.name}: in {first.unit!r} in one run and in {second.unit!r} in the other")
+        raise InputError(f"{first.name}: the unit is {first.unit!r} in one run and {second.unit!r} in the other")
     if not len(first.seconds) or not len(second.seconds):
         raise InputError(f"{first.name}: a run without records has no difference")
     within = (first.seconds >= second.seconds[0]) & (first.seconds <= second.seconds[-1])
     if not within.any():
-        raise InputError(f"{first.name}: the two runs have no times in common")
+        raise InputError(f"{first.name}: the two runs have no common times")
     seconds = first.seconds[within]
     return seconds, np.interp(seconds, second.seconds, second.values) - first.values[within]
 
 
 def thinned(seconds: Values, values: Values, most_intervals: int) -> tuple[Values, Values]:
-    """The first, the last, and of each of ``most_intervals`` equal parts the least and the greatest value, in order.
+    """Return the first and last value, and the smallest and largest value of each of ``most_intervals`` equal parts.
 
-    Values that are no numbers are left out.
+    The values are in order of time; values that are no numbers are left out.
     """
     known = np.isfinite(values)
     seconds, values = seconds[known], values[known]

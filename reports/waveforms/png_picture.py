@@ -1,4 +1,4 @@
-"""Panels as a PNG. With Matplotlib: Bokeh needs a browser for one, and what else is installed draws no lines."""
+"""Write panels as a PNG with Matplotlib, because Bokeh needs a browser for that."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +13,14 @@ from reports.show.plot import INK, PALE, PALETTE, SOFT
 from reports.waveforms.panels import Panel, thinned
 
 DOTS_PER_INCH, WIDTH_INCHES, PANEL_INCHES = 120, 9.5, 2.3
-# Runs of one channel over each other have its colour, and a line of their own.
+# All runs of a channel have its colour; each run has its own line style.
 LINES = ("-", "--", ":", "-.")
-# More than this hide what they name.
+# A longer legend would hide the curves.
 LEGEND_LIMIT = 12
 
 
 def write_png(path: Path, panels: Sequence[Panel]) -> None:
+    """Write ``panels`` below each other with a common time axis."""
     with mpl.rc_context({"font.size": 9, "axes.edgecolor": SOFT, "text.color": INK, "axes.unicode_minus": True}):
         figure = Figure(figsize=(WIDTH_INCHES, PANEL_INCHES * len(panels) + 0.5), layout="constrained")
         FigureCanvasAgg(figure)
@@ -51,6 +52,6 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 
 def _plain(text: str) -> str:
-    """A dollar sign begins mathematics, and a label with an underscore before it is left out of a legend."""
+    """Escape text for Matplotlib: a dollar sign begins mathematics, and a leading underscore hides a label."""
     shown = text.replace("$", r"\$")
     return f"\u200b{shown}" if shown.startswith("_") else shown

@@ -1,4 +1,4 @@
-"""A run's waveforms as they are read from a file: COMTRADE, HDF5, or the CSV of the EMT application's probes."""
+"""Read a run's waveforms from a file: COMTRADE, HDF5, or the CSV of the EMT application's probes."""
 
 import csv
 import glob
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from kappa.core.ground.errors import InputError
 
 Values = NDArray[np.float64]
-# The file of rank 3, in a run with a file for each: NAME.rank0003.cff.
+# The file of rank 3, in a run with a file for each rank: NAME.rank0003.cff.
 _OF_RANK = re.compile(r".+\.rank(\d+)", re.DOTALL)
-# The EMT application's unit in COMTRADE for a number per unit or without one.
+# The EMT application's unit in COMTRADE for a per-unit value or a value without a unit.
 _NO_UNIT = "NONE"
 
 
 @dataclass(frozen=True)
 class Channel:
-    """``unit`` is empty where the file does not say one; ``seconds`` rise."""
+    """Hold a channel; ``unit`` is empty if the file has none; ``seconds`` are ascending."""
 
     name: str
     unit: str
@@ -32,23 +32,27 @@ class Channel:
 
 @dataclass(frozen=True)
 class Recording:
+    """Hold the channels of a run by name."""
+
     name: str
     channels: dict[str, Channel]
 
 
 def read_run(path: str) -> Recording:
-    """
-    :param path: a file; or, of a run with a file for each rank, the name without the rank.
-    :raises InputError: a file that is missing or cannot be read, or a channel that is there twice; it names the file.
+    """Read the waveforms of a run.
+
+    :param path: a file; for a run with a file for each rank, the name without the rank.
+    :raises InputError: a file is missing or unreadable, or has a channel twice; the message names the file.
     """
     files = [Path(path)] if Path(path).is_file() else _of_ranks(Path(path))
     if not files:
-        raise InputError(f"{path}: no such file, and none of a rank, as {Path(path).stem}.rank0000{Path(path).suffix}")
+        of_rank = f"{Path(path).stem}.rank0000{Path(path).suffix}"
+        raise InputError(f"{path}: no such file, and no file of a rank, for instance {of_rank}")
     channels: dict[str, Channel] = {}
     for file in files:
         for channel in _read(file):
             if channel.name in channels:
-                raise InputError(f"{file}: channel {channel.name!r} is there twice")
+                raise InputError(f"{file}: channel {channel.name!r} occurs twice")
             channels[channel.name] = channel
     return Recording(path, channels)
 
@@ -73,11 +77,11 @@ def _read(path: Path) -> list[Channel]:
 
 def _comtrade(path: Path) -> list[Channel]:
     try:
-        # In double precision: its default keeps times in single, of which 10 s at 50 µs have too many.
+        # Double precision: in single precision the times of 10 s at 50 µs are not distinct.
         found = comtrade.load(str(path), use_numpy_arrays=True, use_double_precision=True)
-    # The errors that a damaged file causes in the library: it checks little itself.
+    # A damaged file causes these errors in the library, which checks little.
     except (comtrade.ComtradeError, OSError, ValueError, IndexError, TypeError, UnicodeDecodeError) as err:
-        raise InputError(f"{path}: not a COMTRADE file that can be read: {err}") from None
+        raise InputError(f"{path}: not a readable COMTRADE file: {err}") from None
     seconds = np.asarray(found.time, dtype=np.float64)
     return [
         Channel(described.name, described.uu.replace(_NO_UNIT, ""), seconds, np.asarray(values, dtype=np.float64))
@@ -86,12 +90,15 @@ def _comtrade(path: Path) -> list[Channel]:
 
 
 def _csv(path: Path) -> list[Channel]:
-    """Rows in which a probe has no value yet have none here."""
+    """Read the CSV of probes; a missing value of a probe becomes NaN.
+
+    :raises InputError: a line has the wrong form; the message has its number.
+    """
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file)
         names = next(rows, [])
         if len(names) < 2 or names[0] != "time" or len(set(names)) != len(names):
-            raise InputError(f"{path}: line 1: expected `time` and names of channels, each once")
+            raise InputError(f"{path}: line 1: expected `time` and the names of channels, each once")
         table: list[list[float]] = []
         for row in rows:
             if len(row) != len(names):
@@ -105,11 +112,14 @@ def _csv(path: Path) -> list[Channel]:
 
 
 def _hdf5(path: Path) -> list[Channel]:
-    """As the EMT application writes it: ``values``, records × columns, first the time in s; ``names``, ``units``."""
+    """Read the EMT application's HDF5: ``values`` (records × columns, first the time in s), ``names``, ``units``.
+
+    :raises InputError: h5py is missing, or the file has another layout.
+    """
     try:
         import h5py  # noqa: PLC0415
     except ImportError:
-        raise InputError(f"{path}: HDF5 is read with h5py, which is not here: `pip install h5py`") from None
+        raise InputError(f"{path}: HDF5 needs h5py; install it: `pip install h5py`") from None
     try:
         with h5py.File(path, "r") as file:
             for wanted in ("values", "names", "units"):
@@ -118,7 +128,7 @@ def _hdf5(path: Path) -> list[Channel]:
             values = np.asarray(file["values"], dtype=np.float64)
             names, units = (file[of].asstr()[()].ravel().tolist() for of in ("names", "units"))
     except (OSError, TypeError, ValueError) as err:
-        raise InputError(f"{path}: not an HDF5 file that can be read: {err}") from None
+        raise InputError(f"{path}: not a readable HDF5 file: {err}") from None
     if values.ndim != 2 or not values.shape[1] == len(names) == len(units) > 0:
         raise InputError(f"{path}: expected `values` with a column for each name and unit, found {values.shape}")
     described = list(zip(names, units, strict=True))[1:]

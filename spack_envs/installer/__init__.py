@@ -1,1 +1,1 @@
-"""Installs the Spack environments for a site and says what is installed; only Python's standard library."""
+"""Install the Spack environments for a site, and state what is installed. Uses only Python's standard library."""

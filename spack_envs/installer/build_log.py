@@ -1,4 +1,4 @@
-"""From Spack's output and a package's build log to the lines that say why it failed."""
+"""Find the lines in Spack's output and a package's build log that say why it failed."""
 
 import re
 from collections.abc import Iterator
@@ -8,28 +8,28 @@ from typing import IO
 
 from kappa.core.ground.clean_text import clean, one_line
 
-# A version may hold hyphens, and then begins with a digit.
+# A version with hyphens begins with a digit.
 _SPEC = r"(?P<package>[\w-]+?)-(?P<version>\d[^\s/]*|[^-\s/]+)-[a-z0-9]{32}"
 _INSTALLING = re.compile(rf"==> Installing {_SPEC}")
 _SAID = re.compile(rf"==> Error: (?:{_SPEC}: )?(?P<what>.*)")
-# Of a mirror: the reason is on the next line.
+# An error of a mirror. The reason is on the next line.
 _NOT_MIRRORED = re.compile(r"==> Warning: Error while fetching (?P<package>\S+)")
-# Another message, or a package that is there.
+# Another message, or an installed package.
 _NEXT = re.compile(r"==>|\[\S\] |$")
 _INSTALLED = re.compile(r"\[\+\] ")
 _LOG = re.compile(rf"/\S*/spack-stage-{_SPEC}/spack-build-out\.txt")
 _ERROR = re.compile(r"\b(fatal )?error\b|undefined reference|command not found|No such file or directory|\*\*\*", re.I)
-# Names of flags and files, and lines that only repeat what the compiler said.
+# Names of flags and files, and lines that only repeat the compiler's messages.
 _HARMLESS = re.compile(r"-W(no-)?error|error\.(o|c|f|f90|h)\b|checking for|0 errors|\bno error")
-# Says more than any error that comes of it.
+# These say more than the errors that follow from them.
 _STORAGE = re.compile(r"No space left on device|Disk quota exceeded|Read-only file system")
-# Where a source was looked for, the error's class, the address again, and why it is not there.
+# The address of a source, the error's class, the address again, and the reason.
 _ADDRESS = re.compile(r"\s*(?P<url>\w+://\S+): \w+: (?:GET \S+ errored with: )?(?P<why>.*)")
 _STAGE = re.compile(r" for spack-stage-\S+")
-# What is said once more, and of a package that another kept from being installed.
+# Repeated messages, and messages on packages that were not installed because another failed.
 _CONSEQUENCE = ("Package was not installed", "Installation request failed", "Failed downloads")
 
-#: Characters of a line that are shown; the log has all of them.
+#: Number of characters of a line that are shown. The log has the whole line.
 SHOWN = 300
 _MORE_LINES = 8
 _PIECE = 2**16
@@ -37,7 +37,7 @@ _PIECE = 2**16
 
 @dataclass(frozen=True)
 class Failure:
-    """``package``: empty where Spack names none; ``more``: lines of Spack that belong to the ``reason``."""
+    """A failure. ``package``: empty if Spack names none. ``more``: lines of Spack that belong to the ``reason``."""
 
     package: str
     reason: str
@@ -46,10 +46,10 @@ class Failure:
 
 
 def failures(output: str) -> list[Failure]:
-    """What ``spack concretize``, ``install`` or ``mirror create`` says that failed, in its words.
+    """Return the failures in the output of ``spack concretize``, ``install`` or ``mirror create``.
 
-    A command that failed is told by the first error of the package's build log. A package that was only left out,
-    because another failed, is not in the list unless nothing else is.
+    If a build command failed, the reason is the first error in the package's build log. A package that was left out
+    because another failed is in the list only if there is nothing else.
     """
     logs = {f"{match['package']}@{match['version']}": match[0] for match in _LOG.finditer(output)}
     found: dict[str, Failure] = {}
@@ -61,7 +61,7 @@ def failures(output: str) -> list[Failure]:
 
 
 def _said(output: str) -> Iterator[Failure]:
-    """Each error with the lines that follow it, of the package that is named or is being installed."""
+    """Yield each error with the lines after it, for the package that is named or being installed."""
     installing = ""
     lines = output.splitlines()
     for number, line in enumerate(lines):
@@ -81,7 +81,7 @@ def _failure(package: str, reason: str, following: list[str]) -> Failure:
 
 
 def _following(lines: list[str]) -> Iterator[str]:
-    """The lines up to another message; of those about one address, the first."""
+    """Yield the lines up to the next message; of several lines about one address, only the first."""
     asked = set()
     for line in lines[:_MORE_LINES]:
         if _NEXT.match(line):
@@ -103,14 +103,16 @@ def _with_log(failure: Failure, log: str) -> Failure:
 
 
 def pieces(file: IO[str]) -> Iterator[str]:
-    """Its lines, one without end in pieces."""
+    """Yield the lines of a file. A very long line comes in pieces."""
     while piece := file.readline(_PIECE):
         yield piece
 
 
 def first_error(log: Path) -> str:
-    """The first line that tells of full or unwritable storage, else the first that reads like an error; without escape
-    codes, cut to ``SHOWN``; empty when there is none."""
+    """Return the first line about full or unwritable storage, else the first that looks like an error.
+
+    The line has no escape codes and at most ``SHOWN`` characters. It is empty if there is none.
+    """
     first = ""
     with log.open(encoding="utf-8", errors="replace") as file:
         for line in pieces(file):

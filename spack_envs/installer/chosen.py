@@ -1,6 +1,6 @@
-"""The specs that the suite's environments ask for, and those that a person chose for a run in their place.
+"""Read the specs of the suite's environments, and replace them by specs that the user chose for a run.
 
-``spack.yaml`` is read and written as text, without a parser of YAML: the files are the suite's own, one spec a line.
+``spack.yaml`` is read and written as text, without a YAML parser: the files are the suite's own, one spec per line.
 """
 
 import json
@@ -14,19 +14,19 @@ from kappa.core.vocabulary import spack_tables
 
 _LIST = re.compile(r"(?<=^  specs:\n)(?:^  (?:- |#).*\n)+", re.MULTILINE)
 _COMMENT = re.compile(r"\s+#.*")
-#: Environment variable with the chosen specs, separated by semicolons, which no spec has.
+#: Environment variable with the chosen specs, separated by semicolons, which no spec contains.
 VARIABLE = "KAPPA_SPACK_SPEC"
 _SPEC = re.compile(
     r"(?P<namespace>[\w-]+\.)?(?P<name>[a-z0-9][a-z0-9-]*)(?P<version>@[^\s+~^%]+)?(?P<variants>[^^]*)(?P<needs>.*)"
 )
-# As in `^mpich@4`, `^[virtuals=mpi] openmpi` and `^builtin.mpich`.
+# Matches `^mpich@4`, `^[virtuals=mpi] openmpi` and `^builtin.mpich`.
 _NEED = re.compile(r"\^\s*(?:\[[^\]]*\]\s*)?(?:[\w-]+\.)?([a-z0-9][a-z0-9-]*)")
 
 
 def roots(text: str) -> list[str]:
-    """The specs in a ``spack.yaml`` of the suite.
+    """Return the specs in a ``spack.yaml`` of the suite.
 
-    :raises ValueError: it has no such list.
+    :raises ValueError: it has no list of specs.
     """
     found = _LIST.search(text)
     if not found:
@@ -36,14 +36,14 @@ def roots(text: str) -> list[str]:
 
 
 def with_roots(text: str, specs: Sequence[str]) -> str:
-    """``text`` with these specs and no others."""
-    # JSON is YAML, whatever a spec holds.
+    """Return ``text`` with these specs only."""
+    # A JSON string is valid YAML for every spec.
     return _LIST.sub(lambda _: "".join(f"  - {json.dumps(spec)}\n" for spec in specs), text, count=1)
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A spec as it is written: ``variants`` are all of its own, ``needs`` begins with the first ``^``."""
+    """The parts of a written spec. ``variants``: all of its own. ``needs`` begins with the first ``^``."""
 
     namespace: str
     name: str
@@ -53,10 +53,13 @@ class Spec:
 
     @classmethod
     def of(cls, text: str) -> "Spec":
-        """:raises InputError: it does not begin with a package's name."""
+        """Parse a spec.
+
+        :raises InputError: the text does not begin with a package's name.
+        """
         match = _SPEC.fullmatch(text.strip())
         if not match:
-            raise InputError(f"{text!r} is no spec of Spack: expected for instance 'osu-micro-benchmarks ^mpich'")
+            raise InputError(f"{text!r} is no Spack spec: expected, for instance, 'osu-micro-benchmarks ^mpich'")
         return cls(**{key: (value or "").strip() for key, value in match.groupdict().items()})
 
     def __str__(self) -> str:
@@ -68,11 +71,11 @@ class Spec:
         return "+cuda" in self.variants
 
     def serves(self, root: "Spec") -> bool:
-        """Whether it can stand in the place of ``root``: the same package, both with CUDA or both without."""
+        """Return whether this spec can replace ``root``: the same package, both with CUDA or both without."""
         return self.name == root.name and self._on_gpus == root._on_gpus
 
     def instead_of(self, root: "Spec") -> "Spec":
-        """It with what ``root`` says and it does not; variants add up."""
+        """Return this spec, completed by ``root``. Variants of both are joined."""
         namespace, version = self.namespace or root.namespace, self.version or root.version
         own = self.variants.split()
         variants = [*(word for word in root.variants.split() if word not in own), *own]
@@ -80,18 +83,18 @@ class Spec:
 
 
 def choose(specs: list[str]) -> None:
-    """Have all that is asked of the suite's environments from now on, also by programs that are started, use ``specs``.
+    """Use ``specs`` in the suite's environments from now on, also in child processes.
 
-    :raises InputError: one is no spec, or of a package that no environment asks for.
+    :raises InputError: a text is no spec, or no environment has its package.
     """
     os.environ[VARIABLE] = ";".join(specs)
     _chosen()
 
 
 def changed_roots(environment: str) -> list[str]:
-    """What the environment is to ask for, with the chosen specs; empty where none of them is for it.
+    """Return the environment's specs with the chosen ones; empty if no chosen spec is for this environment.
 
-    :raises InputError: as of ``choose``.
+    :raises InputError: as in ``choose``.
     """
     specs = _chosen()
     if not specs:
@@ -102,9 +105,9 @@ def changed_roots(environment: str) -> list[str]:
 
 
 def contradicted(roots: Iterable[str], providers: dict[str, list[str]]) -> list[str]:
-    """The virtual packages for which a spec of ``roots`` names a provider.
+    """Return the virtual packages for which a spec of ``roots`` names a provider.
 
-    :param providers: those of each virtual package.
+    :param providers: the providers of each virtual package.
     """
     needed = {match[1] for root in roots for match in _NEED.finditer(root)}
     return sorted(name for name, known in providers.items() if not needed.isdisjoint(known))
@@ -116,7 +119,7 @@ def _chosen() -> list[Spec]:
     for spec in specs:
         if not any(map(spec.serves, known)):
             names = ", ".join(sorted({root.name for root in known}))
-            raise InputError(f"no environment of the suite asks for '{spec}', with CUDA or without: they have {names}")
+            raise InputError(f"no environment of the suite has '{spec}', with or without CUDA: expected one of {names}")
     return specs
 
 

@@ -1,4 +1,4 @@
-"""The command line of ``spack_envs/install``."""
+"""Parse and run the command line of ``spack_envs/install``."""
 
 import argparse
 import os
@@ -24,19 +24,22 @@ from spack_envs.installer.spack import InstallError
 from spack_envs.installer.state import SpackEnvironment, SpackSite, state_root
 
 _EPILOG = """\
+exit status:
+  0 done, 1 failed, 2 wrong options
+
 environment variables:
-  KAPPA_SPACK_ROOT    an existing Spack (0.23 or 1.x); without it the release of release.toml is cloned
-  KAPPA_SPACK_CONFIG  folders of Spack configuration on top of the site's, separated by colons (a mirror, for instance)
-  KAPPA_SPACK_STATE   where everything is installed, seen by compute nodes too (default: .kappa/spack)
-  KAPPA_SPACK_SPEC    as --spec, several separated by semicolons
+  KAPPA_SPACK_ROOT    an existing Spack (0.23 or 1.x); without it, the release in release.toml is cloned
+  KAPPA_SPACK_CONFIG  more folders of Spack configuration, separated by colons, for instance of a mirror
+  KAPPA_SPACK_STATE   the folder for all installations, which compute nodes must see (default: .kappa/spack)
+  KAPPA_SPACK_SPEC    as --spec; separate several by semicolons
   SPACK_PYTHON        the Python that runs Spack
 
 examples:
-  spack_envs/install mycluster                     all environments
-  spack_envs/install mycluster mpi-io --jobs 16
-  spack_envs/install mycluster --verify
+  spack_envs/install mycluster                     install all environments
+  spack_envs/install mycluster mpi-io --jobs 16    install one
+  spack_envs/install mycluster --verify            check the installed ones
   spack_envs/install mycluster mpi-io --run find -lv
-  spack_envs/install mycluster mpi-io --mirror /media/sources     where there is a network, for where there is none
+  spack_envs/install mycluster mpi-io --mirror /media/sources     fetch the sources for a machine without a network
 """
 
 
@@ -45,17 +48,18 @@ def main(
     program: str = "spack_envs/install",
     check_site: Callable[[Path], object] = lambda folder: None,
 ) -> int:
-    """Exit status: 0 done, 1 failed, 2 wrong use.
+    """Run the command, and return its exit status: 0 done, 1 failed, 2 wrong options.
 
-    :param check_site: raises for a site's folder whose files are unsound; reading YAML takes the Python environment.
+    :param check_site: raises an error if the site's files are unsound. It is optional, because it needs a YAML parser,
+        which Python's standard library does not have.
     """
     parser = _parser(program)
     options = parser.parse_args(arguments)
     if options.list:
         return _list()
     if not options.site:
-        parser.error("SITE is missing: the name of a folder of sites")
-    # A folder with nothing but facts for Spack is enough here.
+        parser.error("SITE is missing: give a site's name (`kappa site list`)")
+    # A folder with only a subfolder spack/ is enough here.
     if not SpackSite(options.site).facts.is_dir() or os.sep in options.site:
         try:
             options.site = site_name(options.site)
@@ -74,30 +78,31 @@ def main(
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
-        description="Installs the suite's Spack environments for a site, once, and checks that every promised program "
-        "is there. Without --verify a second call does nothing unless the recipes or the site's facts changed. An "
-        "environment that fails does not keep the others from being installed.",
+        description="Install the suite's Spack environments for a site, and check that every expected program exists.\n"
+        "A second call does nothing, unless recipes, compilers, Spack or the site's Spack configuration changed.\n"
+        "If one environment fails, the others are still installed.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("site", nargs="?", metavar="SITE", help="a folder of site_configs that has a folder spack/")
-    parser.add_argument("environments", nargs="*", metavar="ENV", help="default: all that the suite has")
-    parser.add_argument("--list", action="store_true", help="the environments and what they promise, then exit")
-    parser.add_argument("--verify", action="store_true", help="install nothing, only check")
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="build jobs (default: Spack's)")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="copy spack.lock and the specs into FOLDER/ENV")
+    parser.add_argument("site", nargs="?", metavar="SITE", help="a site whose folder has a folder spack/")
+    parser.add_argument("environments", nargs="*", metavar="ENV", help="an environment (default: all of the suite)")
+    parser.add_argument("--list", action="store_true", help="list the environments with their features, and exit")
+    parser.add_argument("--verify", action="store_true", help="check the environments; install nothing")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="number of build jobs (default: Spack's)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="copy spack.lock and the specs to FOLDER/ENV")
     parser.add_argument(
         "--spec", action="append", default=[], metavar="SPEC",
-        help="in place of the environment's spec of this package, as 'osu-micro-benchmarks ^mpich'; beside the other",
+        help="replace the environment's spec of this package, for instance by 'osu-micro-benchmarks ^mpich'; the result"
+        " is a second environment; repeat for more",
     )  # fmt: skip
     parser.add_argument(
         "--mirror",
         type=Path,
         metavar="FOLDER",
-        help="install nothing, put all sources into FOLDER, for another machine",
+        help="fetch all sources into FOLDER, for another machine; install nothing",
     )
     parser.add_argument(
-        "--run", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="run Spack in the one ENV, as the installer does"
+        "--run", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="run Spack with these arguments in the one ENV"
     )
     return parser
 
@@ -107,7 +112,7 @@ def _act(options: argparse.Namespace) -> int:
     chosen = [site.environment(spack_tables.read(name)) for name in options.environments or spack_tables.names()]
     if options.run:
         if len(chosen) != 1:
-            raise InstallError("--run needs exactly one ENV")
+            raise InstallError("--run needs exactly one ENV: name it before --run")
         return _run_spack(chosen[0], options.run)
     if options.verify:
         return max(_verify(environment) for environment in chosen)
@@ -124,9 +129,9 @@ def _act(options: argparse.Namespace) -> int:
 
 
 def _each(environments: list[SpackEnvironment], action: Callable[[SpackEnvironment], object]) -> None:
-    """One that fails does not keep the others from it.
+    """Apply ``action`` to each environment, even if one fails.
 
-    :raises InstallError: those that failed, with the reasons.
+    :raises InstallError: some failed. The message has the reasons.
     """
     failed = []
     for environment in environments:
@@ -145,18 +150,18 @@ def _verify(environment: SpackEnvironment) -> int:
     elif missing:
         problem = f"{environment.view} lacks {', '.join(missing)}"
     elif not environment.up_to_date():
-        problem = "out of date: recipes, sources, compilers, Spack or the site's facts changed since it was installed"
+        problem = "out of date: recipes, sources, compilers, Spack or the site's configuration changed"
     else:
         print(f"{environment.name}: complete, {len(environment.table.programs)} programs in {environment.view}")
         return 0
-    print(f"{environment.name}: {problem}: {environment.site.install_command(environment.table.name)}")
+    print(f"{environment.name}: {problem}: run {environment.site.install_command(environment.table.name)}")
     return 1
 
 
 def _mirror(environments: list[SpackEnvironment], folder: Path) -> int:
     _each(environments, lambda environment: make_mirror(environment, folder))
     install = environments[0].site.install_command(" ".join(environment.table.name for environment in environments))
-    print(f"{folder} has the sources; where it is copied to, KAPPA_SPACK_CONFIG names its folder config:")
+    print(f"{folder} has the sources; copy it to the other machine, and run there:")
     print(f"  KAPPA_SPACK_CONFIG={mirror_configuration(folder)} {install}")
     return 0
 

@@ -1,7 +1,7 @@
-"""The compilers that a site's configuration declares, whether they run, and those that the solver took.
+"""Check the compilers that a site's configuration declares, and find those that the solver chose.
 
-Where a compiler that is declared is not there, or says no commands, Spack takes it all the same, without its wrapper:
-the recipes then fail one by one with a NameError that names neither.
+If a declared compiler does not exist, or its commands are not stated, Spack uses it nevertheless, without its wrapper.
+The recipes then fail one by one with a NameError that names neither the compiler nor the reason.
 """
 
 import os
@@ -17,14 +17,14 @@ from kappa.core.ground.clean_text import clean, one_line
 LANGUAGES = {"c": "cc", "cxx": "cxx", "fortran": "fc"}
 _NAME = re.compile(r"([\w-]+)@=?([^\s+~%]+)")
 _PATIENCE_S = 60
-# Of a shell, and of a program whose libraries are not there.
+# Exit statuses of a shell, and of a program whose libraries are missing.
 _DID_NOT_START = (126, 127)
 _SHOWN = 200
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """``name``: as `gcc@12.2.0`. ``commands``: language -> path. ``alone``: runs without modules and variables."""
+    """``name``: for instance `gcc@12.2.0`. ``commands``: language -> path. ``alone``: needs no modules or variables."""
 
     name: str
     commands: dict[str, str]
@@ -32,9 +32,9 @@ class Compiler:
 
 
 def declared(settings: dict[str, Any]) -> list[Compiler]:
-    """Those whose commands Spack is told, in ``packages.yaml`` or, as up to 0.23, in ``compilers.yaml``.
+    """Return the compilers whose commands ``packages.yaml`` states, or ``compilers.yaml`` (up to Spack 0.23).
 
-    :param settings: as of ``Spack.settings``.
+    :param settings: from ``Spack.settings``.
     """
     found = []
     for package in settings["compiler_packages"]:
@@ -56,7 +56,7 @@ def _name(spec: str) -> str:
 
 
 def broken(compilers: list[Compiler], facts: list[Path]) -> list[str]:
-    """What is wrong with the commands of ``compilers``, each with the file in the folders ``facts`` that names it."""
+    """Return the problems with the commands of ``compilers``, each with the file in ``facts`` that names it."""
     return [
         f"{_where(path, facts)}{compiler.name}, {language}: {path} {problem}"
         for compiler in compilers
@@ -76,9 +76,9 @@ def _where(path: str, facts: list[Path]) -> str:
 
 def _problem(path: str, alone: bool) -> str:
     if not os.path.isfile(path):
-        return "is not there"
+        return "does not exist"
     if not os.access(path, os.X_OK):
-        return "may not be executed"
+        return "is not executable"
     if not alone:
         return ""
     try:
@@ -87,13 +87,13 @@ def _problem(path: str, alone: bool) -> str:
         return f"does not start: {err.strerror}"
     except subprocess.TimeoutExpired:
         return f"does not answer `--version` within {_PATIENCE_S} s"
-    # A compiler that has no such option complains of it, and runs.
+    # A compiler without this option reports an error, but it has run.
     started = done.returncode >= 0 and done.returncode not in _DID_NOT_START
     return "" if started else f"does not start: {one_line(clean(done.stderr), _SHOWN)}"
 
 
 def version(path: str) -> str:
-    """The first line with which a compiler tells its version; without one, how it ended."""
+    """Return the first line of a compiler's version, or its exit status if there is none."""
     try:
         done = _asked(path)
     except (OSError, subprocess.TimeoutExpired) as err:
@@ -110,12 +110,12 @@ def _asked(path: str) -> subprocess.CompletedProcess[str]:
 
 
 def taken(lock: dict[str, Any]) -> list[str]:
-    """The compilers of what is built, as `gcc@12.2.0`.
+    """Return the compilers of the built packages, for instance `gcc@12.2.0`.
 
     :param lock: Spack's ``spack.lock``.
     """
     names = {name for _, name, _ in _uses(lock)}
-    # Up to 0.23 a compiler is no package.
+    # Up to Spack 0.23, a compiler is no package.
     names |= {
         f"{spec['compiler']['name']}@{spec['compiler']['version']}" for spec in _built(lock) if "compiler" in spec
     }
@@ -123,12 +123,12 @@ def taken(lock: dict[str, Any]) -> list[str]:
 
 
 def without_wrapper(lock: dict[str, Any]) -> list[str]:
-    """What is to be built by a compiler whose commands Spack was not told, or did not find."""
+    """Return the packages whose compiler has no stated or found commands."""
     return sorted({f"{package} by {name} in {where}" for package, name, where in _uses(lock, wrapped=False)})
 
 
 def _uses(lock: dict[str, Any], wrapped: bool = True) -> Iterator[tuple[str, str, str]]:
-    """(package, compiler, where it is) of what is built; not ``wrapped``: only of what has no compiler-wrapper."""
+    """Yield (package, compiler, its place) of the built packages; without ``wrapped``, only those without a wrapper."""
     specs = lock["concrete_specs"]
     for spec in _built(lock):
         needs = spec.get("dependencies", [])

@@ -1,6 +1,6 @@
-"""Installs one environment of a site: prepare, concretise, build, verify, record; or mirrors its sources.
+"""Install one environment of a site (prepare, concretise, build, verify, record), or mirror its sources.
 
-The solver's answer has only compilers that are there and that Spack can wrap.
+The solver's answer may contain only compilers that exist and that Spack can wrap.
 """
 
 import functools
@@ -22,17 +22,17 @@ from spack_envs.installer.origins import SPACK, Origins
 from spack_envs.installer.spack import OWN_RECIPES, InstallError, Spack, find, release, step
 from spack_envs.installer.state import ARTEFACTS, SpackEnvironment, SpackSite, write_shared
 
-# The machine that makes the mirror need not be one that the programs run on.
+# The machine that makes the mirror need not be able to run the programs.
 _ELSEWHERE = ("-c", "concretizer:targets:host_compatible:false")
-# Also what its licence keeps from a public mirror.
+# --private: also sources whose licence forbids a public mirror.
 _CREATE = ("mirror", "create", "--private", "--all")
 
 
 def solve(spack: Spack) -> Origins:
-    """Has Spack write ``spack.lock`` anew; returns what that comes from, with the compilers that build it.
+    """Let Spack write a new ``spack.lock``, and return its origins, with the compilers that build it.
 
-    :raises InstallError: a compiler that is declared does not run, there is no solution, or it has a compiler that
-        cannot be used.
+    :raises InstallError: a declared compiler does not run, there is no solution, or it has a compiler that cannot be
+        used.
     """
     settings = settings_for(spack)
     known = compilers.declared(settings)
@@ -46,18 +46,18 @@ def solve(spack: Spack) -> Origins:
 
 
 def settings_for(spack: Spack) -> dict[str, Any]:
-    """Spack's settings, once a chosen spec has come before what the site requires, as `mpi: {require: openmpi}`."""
+    """Return Spack's settings. A chosen spec overrides the site's requirements, such as `mpi: {require: openmpi}`."""
     environment = spack.environment
-    # It would hide what the site requires.
+    # This folder would hide the site's requirements.
     shutil.rmtree(environment.released, ignore_errors=True)
     settings = spack.settings()
     lifted = contradicted(environment.roots, settings["providers"])
     if lifted:
-        # A key that ends with a colon takes the place of what other files have under it.
+        # A key that ends with a colon replaces the same key of other files.
         packages = {f"{name}:": {"buildable": True} for name in lifted}
         write_shared(environment.released / "packages.yaml", json.dumps({"packages": packages}) + "\n")
         print(
-            f"{environment.name}: the chosen spec counts, not what the site requires of {', '.join(lifted)}", flush=True
+            f"{environment.name}: the chosen spec overrides the site's requirement for {', '.join(lifted)}", flush=True
         )
     return settings
 
@@ -66,45 +66,45 @@ def _require_running(environment: SpackEnvironment, known: list[compilers.Compil
     found = compilers.broken(known, environment.facts())
     if found:
         raise InstallError(
-            "compilers that the site declares do not run, and Spack would build without its compiler wrapper:"
+            "compilers that the site declares do not run, so Spack would build without its compiler wrapper:"
             + "".join(f"\n  {line}" for line in found)
-            + "\n  Name there what this machine has (`spack external find gcc` tells), or remove the entry"
+            + "\n  Correct the entry (`spack external find gcc` shows this machine's compilers), or remove it"
         )
 
 
 def _used(spack: Spack, known: list[compilers.Compiler]) -> list[compilers.Compiler]:
-    """What the solver took, and where it is; says so where Spack had to find it.
+    """Return the compilers that the solver chose. Print them if none is declared, so that Spack had to find them.
 
-    :raises InstallError: it is a compiler whose commands Spack was not told.
+    :raises InstallError: the commands of one are not stated.
     """
     environment = spack.environment
     lock = json.loads(environment.lock_file.read_text(encoding="utf-8"))
     unusable = compilers.without_wrapper(lock)
     if unusable:
         raise InstallError(
-            "the solver took a compiler whose commands Spack was not told, and nothing can be built with it:"
+            "the solver chose a compiler without stated commands, which can build nothing:"
             + "".join(f"\n  {line}" for line in unusable)
-            + f"\n  In {environment.site.facts}/packages.yaml give that external its"
+            + f"\n  In {environment.site.facts}/packages.yaml, add to this external"
             " extra_attributes: {compilers: {c: PATH, cxx: PATH, fortran: PATH}}, or remove it"
         )
     taken = compilers.taken(lock)
-    # Spack writes those that it finds beside the environment's specs.
+    # Spack writes the compilers that it finds beside the environment's specs.
     there = known or compilers.declared(spack.settings())
     used = [compiler for compiler in there if compiler.name in taken]
     if not known:
         for compiler in used:
-            told = f"no compiler is declared, Spack took {compiler.name}: {', '.join(compiler.commands.values())}"
+            told = f"no compiler is declared; Spack uses {compiler.name}: {', '.join(compiler.commands.values())}"
             print(f"{environment.name}: {told}", flush=True)
     return used
 
 
 def _say_waiting(site: str) -> None:
-    print(f"another installation for {site} is running: waiting for it", flush=True)
+    print(f"another installation for {site} is running: waiting until it ends", flush=True)
 
 
 @contextmanager
 def exclusive(site: SpackSite) -> Iterator[None]:
-    """Only one installation for a site at a time; another one waits, and then finds that there is nothing to do.
+    """Allow one installation for a site at a time. Another one waits, and then finds nothing to do.
 
     :raises InstallError: an operation on files failed, here or in the installation; the folder has no file locks.
     """
@@ -112,13 +112,13 @@ def exclusive(site: SpackSite) -> Iterator[None]:
         with locked(site.folder / "lock", waiting=functools.cache(functools.partial(_say_waiting, site.name))):
             yield
     except (OSError, InputError) as err:
-        raise InstallError(f"cannot install in {site.folder} (KAPPA_SPACK_STATE names another folder): {err}") from err
+        raise InstallError(f"cannot install in {site.folder}: {err}; set KAPPA_SPACK_STATE to another folder") from err
 
 
 def ensure(environment: SpackEnvironment, jobs: int = 0) -> None:
-    """Installs the environment unless it is up to date.
+    """Install the environment, unless it is up to date.
 
-    :raises InstallError: it cannot be installed, or lacks a program that it promises.
+    :raises InstallError: it cannot be installed, or an expected program is missing.
     """
     if environment.up_to_date():
         print(f"{environment.name}: up to date ({environment.view})", flush=True)
@@ -130,26 +130,26 @@ def ensure(environment: SpackEnvironment, jobs: int = 0) -> None:
 
 
 def prepare(environment: SpackEnvironment) -> Spack:
-    """Everything that Spack needs before it can solve.
+    """Write everything that Spack needs before it can solve.
 
-    :raises InstallError: the site has no facts, or there is no Spack.
+    :raises InstallError: the site has no Spack configuration, or there is no Spack.
     """
     site = environment.site
     if not site.facts.is_dir():
-        raise InstallError(f"{site.facts} is missing: it has to hold the site's packages.yaml; see docs/spack.md")
+        raise InstallError(f"{site.facts} is missing: make it, with the site's packages.yaml; see docs/spack.md")
     script = site.facts / "prepare"
     if script.is_file():
         try:
             subprocess.run([str(script), str(site.prepared)], check=True)
         except (OSError, subprocess.CalledProcessError) as err:
-            raise InstallError(f"the site's facts could not be prepared: {err}") from err
+            raise InstallError(f"{script} failed: {err}") from err
     environment.folder.mkdir(parents=True, exist_ok=True)
     asked = specs_file(environment.table.name).read_text(encoding="utf-8")
     if environment.roots:
         asked = with_roots(asked, environment.roots)
     (environment.folder / "spack.yaml").write_text(asked, encoding="utf-8")
     for name in environment.table.sources:
-        # Spack writes its logs into the source; it rebuilds when a file is newer than the installation.
+        # A copy: Spack writes its logs into the source. It rebuilds if a file is newer than the installation.
         target = environment.folder / name
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(REPOSITORY / name, target, ignore=shutil.ignore_patterns("__pycache__"))
@@ -159,22 +159,22 @@ def prepare(environment: SpackEnvironment) -> Spack:
 def _install(environment: SpackEnvironment, jobs: int) -> None:
     name = environment.name
     spack = prepare(environment)
-    files = environment.files_digest()  # before: a change meanwhile makes the installation out of date
+    files = environment.files_digest()  # first: a change during the installation makes it out of date
     print(f"{name}: Spack {'.'.join(map(str, spack.version))} in {spack.root}", flush=True)
     origins = solve(spack)
     _warn(name, origins)
-    # What was solved: `kappa.btio` of spack.yaml is `btio` in spack.lock, for which Spack would solve once more.
+    # --only-concrete: `kappa.btio` in spack.yaml is `btio` in spack.lock, and Spack would solve again.
     step(spack, "installing", "install", "--only-concrete", *([f"--jobs={jobs}"] if jobs else []))
     missing = environment.missing_programs()
     if missing:
         raise InstallError(
-            f"Spack reports success, but {environment.view} lacks {', '.join(missing)}, which "
-            f"{ENVIRONMENTS / environment.table.name / 'programs.toml'} promises"
+            f"Spack reports success, but {environment.view} lacks {', '.join(missing)}, listed in "
+            f"{ENVIRONMENTS / environment.table.name / 'programs.toml'}"
         )
     write_shared(environment.folder / "specs.json", spack.answer("find", "--json"))
     environment.write_record(
         digest=origins.digest(files),
-        # The clone's is left to release.toml.
+        # Empty for the clone, whose release is in release.toml.
         KAPPA_SPACK_ROOT=str(spack.root) if environment.setting("KAPPA_SPACK_ROOT") else "",
         KAPPA_SPACK_CONFIG=environment.setting("KAPPA_SPACK_CONFIG"),
         spack=".".join(map(str, spack.version)),
@@ -184,15 +184,15 @@ def _install(environment: SpackEnvironment, jobs: int) -> None:
 
 
 def _warn(name: str, origins: Origins) -> None:
-    """Say what is not the pinned release."""
+    """Print a warning for each part that is not of the pinned release."""
     for line in origins.unlike(release()):
         print(f"{name}: warning: {line}", flush=True)
 
 
 def keep_artefacts(environment: SpackEnvironment, folder: Path) -> None:
-    """Copies what says which programs ran into ``folder/ENV``.
+    """Copy the files that describe the installed programs to ``folder/ENV``.
 
-    :raises InstallError: one of them is not there.
+    :raises InstallError: one of them is missing.
     """
     target = folder / environment.name
     for name in ARTEFACTS:
@@ -200,12 +200,12 @@ def keep_artefacts(environment: SpackEnvironment, folder: Path) -> None:
             target.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(environment.folder / name, target / name)
         except OSError as err:
-            raise InstallError(f"cannot keep {name}: {err}") from err
+            raise InstallError(f"cannot copy {name} to {target}: {err}") from err
 
 
 @dataclass(frozen=True)
 class Mirrored(SpackEnvironment):
-    """Solved in a folder beside the installed one, whose lock stays as it is."""
+    """An environment for a mirror, solved in a second folder, so that the installed lock file does not change."""
 
     @property
     def folder(self) -> Path:
@@ -213,14 +213,14 @@ class Mirrored(SpackEnvironment):
 
 
 def mirror_configuration(folder: Path) -> Path:
-    """The folder, in a mirror, of the configuration by which Spack finds it, wherever it is copied to."""
+    """Return the mirror's folder with the configuration by which Spack finds the mirror, even if it is copied."""
     return folder.resolve() / "config"
 
 
 def make_mirror(environment: SpackEnvironment, folder: Path) -> None:
-    """Fills ``folder`` with the sources of all that the environment builds.
+    """Fetch the sources of all packages of the environment into ``folder``.
 
-    :raises InstallError: there is no solution, or a source cannot be had.
+    :raises InstallError: there is no solution, or a source cannot be fetched.
     """
     with exclusive(environment.site):
         spack = prepare(Mirrored(environment.site, environment.table, environment.roots))
@@ -234,13 +234,13 @@ def make_mirror(environment: SpackEnvironment, folder: Path) -> None:
 
 
 def _without_own(spack: Spack) -> list[str]:
-    """The option that leaves out packages whose sources are of this repository: Spack 1.1 cannot mirror these."""
+    """Return the option that excludes packages with sources in this repository. Spack 1.1 cannot mirror them."""
     own = [name.replace("_", "-") for name in spack.environment.table.sources]
     return [f"--exclude-specs={' '.join(own)}"] if own else []
 
 
 def _ask_for_wrapper(spack: Spack) -> None:
-    """Where the site's compilers are not, the solver does without the wrapper that they need (Spack 1.0 and later)."""
+    """Add the compiler wrapper. Without the site's compilers, the solver of Spack 1.0 and later would omit it."""
     file = spack.environment.folder / "spack.yaml"
     text = file.read_text(encoding="utf-8")
     if spack.version >= (1,):

@@ -1,4 +1,4 @@
-"""What an installation came from besides files of this repository: compilers, Spack, recipes; digests of files."""
+"""Record what an installation is made from besides this repository: compilers, Spack, recipes. Digest files."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ SPACK, RECIPES = "spack", "builtin"
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """SHA-256 over files, and over folders with all in them."""
+    """Return the SHA-256 over files, and over folders with all their files."""
     total = hashlib.sha256()
     for root in paths:
         for path in sorted(_files(root)):
@@ -43,7 +43,7 @@ class Checkout:
 
 @dataclass(frozen=True)
 class Origins:
-    """``compilers``: command -> version that it tells. ``checkouts``: Spack, and its recipes by their namespace."""
+    """``compilers``: command -> its version line. ``checkouts``: Spack, and its recipes by their namespace."""
 
     compilers: dict[str, str] = field(default_factory=dict)
     checkouts: dict[str, Checkout] = field(default_factory=dict)
@@ -57,22 +57,22 @@ class Origins:
 
     @classmethod
     def recorded(cls, record: dict[str, Any]) -> "Origins":
-        """As an installation's record has them."""
+        """Return the origins in an installation's record."""
         told = record.get("origins", {})
         checkouts = {name: Checkout(**checkout) for name, checkout in told.get("checkouts", {}).items()}
         return cls(told.get("compilers", {}), checkouts)
 
     def now(self, spack: str = "") -> "Origins":
-        """The same, asked again; Spack in the folder ``spack``, if one is given."""
+        """Return the same origins as they are now. ``spack``: another folder of Spack, if given."""
         folders = {name: checkout.folder for name, checkout in self.checkouts.items()}
         return Origins.of(self.compilers, {**folders, **({SPACK: spack} if spack else {})})
 
     def digest(self, files: str) -> str:
-        """SHA-256 over these and ``files``, itself a digest."""
+        """Return the SHA-256 over the origins and ``files``, which is a digest."""
         return hashlib.sha256(f"{files}{json.dumps(asdict(self), sort_keys=True)}".encode()).hexdigest()
 
     def unlike(self, release: dict[str, dict[str, str]]) -> list[str]:
-        """What is another Spack, or has other recipes, than the pinned ``release``."""
+        """Return a line for Spack and for its recipes, if they differ from the pinned ``release``."""
         pinned = {SPACK: release["spack"], RECIPES: release["packages"]}
         return [
             f"{name} in {found.folder} is {found.revision}; release.toml has {pin['tag']}, commit {pin['commit']}"
@@ -82,9 +82,9 @@ class Origins:
 
 
 def revision(folder: Path) -> str:
-    """The commit of a checkout, with a digest of what was changed since; of any other folder, a digest of its files."""
+    """Return the commit of a checkout, with a digest of its changes; for any other folder, a digest of its files."""
     try:
-        # The second fails where the folder is not part of what is checked out.
+        # HEAD:./ fails if the folder is not part of the checkout.
         commit, _ = _git(folder, "rev-parse", "HEAD", "HEAD:./").split()
         changes = _git(folder, "diff", "HEAD", "--", ".")
     except (OSError, subprocess.CalledProcessError):
@@ -93,12 +93,12 @@ def revision(folder: Path) -> str:
 
 
 def _decides(folder: Path) -> Path:
-    """Of Spack's own folder, without what it installed there."""
+    """Return the part of Spack's folder without installed packages, or the folder itself if it is not Spack's."""
     return library if (library := folder / "lib/spack").is_dir() else folder
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    # It may belong to another user, and be where nothing can be written.
+    # The folder may belong to another user, and may be read-only.
     command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
     return subprocess.run(
         command,

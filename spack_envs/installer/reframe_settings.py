@@ -1,4 +1,4 @@
-"""What checks take from here: ReFrame's environments for what Spack installs, and the spec of a program."""
+"""Describe the Spack environments for ReFrame, and find the spec of a program."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _LIMIT = 1 << 24
 
 @dataclass(frozen=True)
 class BuiltSpec:
-    """``compiler`` and ``mpi`` as `gcc@12.2.0`, empty where there is none."""
+    """``compiler`` and ``mpi``: for instance `gcc@12.2.0`, empty if there is none."""
 
     name: str
     version: str
@@ -28,7 +28,7 @@ class BuiltSpec:
 
 
 def built_spec(program: Path) -> BuiltSpec | None:
-    """That of a program, which may be a link as in a view; ``None`` if Spack did not build it, or does not say what."""
+    """Return the spec of a program, which may be a link in a view; ``None`` if Spack did not build it, or unknown."""
     for folder in Path(os.path.realpath(program)).parents:
         file = folder / _SPEC_FILE
         if file.is_file():
@@ -41,7 +41,7 @@ def built_spec(program: Path) -> BuiltSpec | None:
 
 
 def _of(spec: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> BuiltSpec:
-    # Up to 0.23 a compiler is no package.
+    # Up to Spack 0.23, a compiler is no package.
     compilers = {_versioned(spec["compiler"])} if "compiler" in spec else set()
     mpi = ""
     for need in spec.get("dependencies", []):
@@ -58,18 +58,20 @@ def _versioned(node: dict[str, Any]) -> str:
 
 
 def installed_environments(site: str) -> list[dict[str, Any]]:
-    """The ReFrame environments of the Spack environments that are completely installed for the site, and of those for
-    which a person chose a spec: a run installs these first."""
+    """Return the ReFrame environments of all completely installed Spack environments of the site.
+
+    Environments with a chosen spec are included: a run installs them first.
+    """
     return [described for described, environment in _all(site) if environment.installed() or environment.roots]
 
 
 def planned_environments(site: str) -> list[dict[str, Any]]:
-    """Those of every Spack environment of the suite: a run first installs what is missing, a dry run does not."""
+    """Return the ReFrame environments of all Spack environments. A run installs missing ones; a dry run does not."""
     return [described for described, _ in _all(site)]
 
 
 def environment_names(site: str) -> dict[str, str]:
-    """For each Spack environment of the suite, the name that ReFrame has for it."""
+    """Return ReFrame's name of each Spack environment of the suite."""
     return {environment.table.name: environment.name for _, environment in _all(site)}
 
 
@@ -79,12 +81,12 @@ def _all(site: str) -> list[tuple[dict[str, Any], SpackEnvironment]]:
 
 
 def _described(environment: SpackEnvironment) -> dict[str, Any]:
-    """It has its name, the features and extras of its table, and its programs first on PATH.
+    """Return ReFrame's environment: name, features and extras of its table, and its programs first on PATH.
 
-    The site adds what its MPI needs. With each result the checksum of ``spack.lock`` is kept.
+    The site adds the settings for its MPI. Each result contains the checksum of ``spack.lock``.
     """
     path = ":".join(map(str, environment.table.folders(environment.view)))
-    # ReFrame ends a job at a command that fails; of such scripts many do, and what they did not set is missed later.
+    # ReFrame ends a job if a command fails. Many such scripts return an error; a missing setting shows later.
     settings = [f". {shlex.quote(str(environment.view / script))} || true" for script in environment.table.settings]
     features = list(environment.table.features)
     hash_files = {feature: [str(environment.lock_file)] for feature in features}
@@ -98,7 +100,7 @@ def _described(environment: SpackEnvironment) -> dict[str, Any]:
 
 
 def install_commands(site: str) -> dict[str, str]:
-    """For each feature that some Spack environment promises, the command that installs it for the site."""
+    """Return, for each feature of a Spack environment, the command that installs it for the site."""
     return {
         feature: SpackSite(site).install_command(name)
         for name in spack_tables.names()

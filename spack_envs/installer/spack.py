@@ -1,4 +1,4 @@
-"""Finds Spack, or clones the pinned release, and runs it with nothing but the site's configuration."""
+"""Find Spack, or clone the pinned release, and run it with the site's configuration only."""
 
 import json
 import os
@@ -18,14 +18,14 @@ from spack_envs.installer.state import SpackEnvironment, SpackSite, state_root, 
 
 #: Namespace of the suite's recipes.
 OWN_RECIPES = "kappa"
-#: Of the user's own Spack; they would leak into ours, and the last one switches SPACK_USER_CONFIG_PATH off.
+#: Variables of the user's own Spack, which would affect this one. The last one disables SPACK_USER_CONFIG_PATH.
 _FOREIGN = ("SPACK_ENV", "SPACK_ENV_VIEW", "SPACK_ROOT", "SPACK_DISABLE_LOCAL_CONFIG")
-# Failures that are shown; Spack's output has all of them.
+# Number of failures that are shown. Spack's output has all of them.
 _MOST = 5
 
 
 class InstallError(RuntimeError):
-    """What failed, where, and how to mend it."""
+    """An installation failed. The message says what failed, where, and what to do."""
 
 
 class Spack:
@@ -55,9 +55,9 @@ class Spack:
         }
 
     def run(self, *arguments: str, log: Path) -> None:
-        """Runs Spack, shows its output and keeps it in ``log``.
+        """Run Spack, print its output, and append it to ``log``.
 
-        :raises subprocess.CalledProcessError: Spack failed; its output is in ``output``.
+        :raises subprocess.CalledProcessError: Spack failed. ``output`` has its output.
         """
         command = [*self.command, *arguments]
         lines = []
@@ -75,7 +75,7 @@ class Spack:
         ):
             assert process.stdout is not None
             for line in pieces(process.stdout):
-                # With its blanks: they make a tree of the dependencies.
+                # Keep the leading blanks: they show the tree of dependencies.
                 said = clean(line).rstrip()
                 print(f"  {said}" if len(said) <= SHOWN else f"  {said[: SHOWN - 1]}…", flush=True)
                 file.write(line)
@@ -84,9 +84,9 @@ class Spack:
             raise subprocess.CalledProcessError(process.returncode, command, output="".join(lines))
 
     def answer(self, *arguments: str) -> str:
-        """What Spack writes on standard output.
+        """Run Spack, and return its standard output.
 
-        :raises InstallError: Spack failed; it said why on standard error.
+        :raises InstallError: Spack failed. It has printed the reason on standard error.
         """
         command = [*self.command, *arguments]
         try:
@@ -95,20 +95,23 @@ class Spack:
             raise InstallError(f"`spack {' '.join(arguments)}` ended with status {err.returncode}") from None
 
     def settings(self) -> dict[str, Any]:
-        """The sections ``packages`` and ``compilers``, the names of packages that are compilers, the providers of each
-        virtual package for which the site requires something, and the folder of each repository of recipes.
+        """Return Spack's settings: the sections ``packages`` and ``compilers``, and
 
-        :raises InstallError: Spack failed, or answered something else.
+        - the names of packages that are compilers,
+        - the providers of each virtual package with a requirement of the site,
+        - the folder of each repository of recipes.
+
+        :raises InstallError: Spack failed, or its answer cannot be read.
         """
         if not (Path(self.variables["SPACK_USER_CACHE_PATH"]) / "cache/providers").is_dir():
-            # Who provides what, which it keeps.
+            # Spack then caches the providers.
             print(f"{self.environment.name}: Spack reads all its recipes once, for about a minute", flush=True)
         said = self.answer("python", str(ENVIRONMENTS / "tell_settings.py"))
         try:
             found: dict[str, Any] = json.loads(said)
         except ValueError as err:
             raise InstallError(
-                f"`spack python` does not tell the configuration: {err}: {one_line(said, SHOWN)}"
+                f"`spack python tell_settings.py` printed no JSON: {err}: {one_line(said, SHOWN)}"
             ) from None
         return found
 
@@ -116,11 +119,11 @@ class Spack:
         recipes = {OWN_RECIPES: str(ENVIRONMENTS / "repo")}
         if self.root == _clone_folder("spack"):
             recipes["builtin"] = str(_clone_folder("packages") / "repos/spack_repo/builtin")
-        # A list up to 0.23, a mapping from 1.0 on. JSON is YAML.
+        # A list up to Spack 0.23, a mapping since 1.0. JSON is valid YAML.
         repos = list(recipes.values()) if self.version < (1,) else recipes
         config = {
             "install_tree": {"root": str(site.folder / "store")},
-            # Spack may lie where nothing can be written. What else it writes goes below SPACK_USER_CACHE_PATH.
+            # Spack's own folder may be read-only. All its other files are below SPACK_USER_CACHE_PATH.
             "source_cache": str(site.folder / "cache/sources"),
             "build_stage": [str(site.folder / "stage")],
             "test_stage": str(site.folder / "stage/tests"),
@@ -130,16 +133,16 @@ class Spack:
 
 
 def find(environment: SpackEnvironment) -> Path:
-    """The root of Spack: ``$KAPPA_SPACK_ROOT``, else the one that was given before, else the pinned release's clone.
+    """Return Spack's folder: ``$KAPPA_SPACK_ROOT``, else the earlier value, else a clone of the pinned release.
 
-    :raises InstallError: there is none, and none can be had.
+    :raises InstallError: there is none, and the release cannot be cloned.
     """
     given = environment.setting("KAPPA_SPACK_ROOT")
     if not given:
         return _bootstrap()
     root = Path(given).resolve()
     if not (root / "bin/spack").is_file():
-        raise InstallError(f"no bin/spack in {root}: KAPPA_SPACK_ROOT must name the folder of a Spack checkout")
+        raise InstallError(f"no bin/spack in {root}: set KAPPA_SPACK_ROOT to the folder of a Spack checkout")
     return root
 
 
@@ -148,14 +151,14 @@ def _version(root: Path) -> tuple[int, ...]:
     try:
         match = re.search(r'^__version__ = "(\d+)\.(\d+)', file.read_text(encoding="utf-8"), re.MULTILINE)
     except OSError as err:
-        raise InstallError(f"{root} is no Spack: {err}") from err
+        raise InstallError(f"{root} is no Spack: {err}; set KAPPA_SPACK_ROOT to a Spack checkout") from err
     if match is None:
-        raise InstallError(f"{file}: no version in it; Spack 0.23 or later is needed")
+        raise InstallError(f"{file}: no version found; Spack 0.23 or later is needed")
     return int(match[1]), int(match[2])
 
 
 def release() -> dict[str, dict[str, str]]:
-    """The pinned releases: ``url``, ``tag`` and ``commit`` of ``spack`` and of ``packages``, its recipes."""
+    """Return the pinned releases: ``url``, ``tag`` and ``commit`` of ``spack`` and of ``packages``, its recipes."""
     return tomllib.loads((ENVIRONMENTS / "release.toml").read_text(encoding="utf-8"))
 
 
@@ -186,17 +189,17 @@ def _clone(pin: dict[str, str], folder: Path) -> None:
         temporary.replace(folder)
     except (OSError, subprocess.CalledProcessError) as err:
         raise InstallError(
-            f"cannot clone {pin['url']} ({err}).\nWithout a network: clone {pin['tag']} elsewhere, copy it here and "
-            "name it in KAPPA_SPACK_ROOT (Spack 1.x also needs the recipes in its etc/spack/repos.yaml: docs/spack.md)"
+            f"cannot clone {pin['url']} ({err}).\nWithout a network: clone {pin['tag']} elsewhere, copy it here, and "
+            "set KAPPA_SPACK_ROOT to it (Spack 1.x also needs the recipes in its etc/spack/repos.yaml: docs/spack.md)"
         ) from err
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def step(spack: Spack, what: str, *arguments: str) -> None:
-    """Have Spack do it, and say how long it took.
+    """Run one step of Spack, and print how long it took.
 
-    :raises InstallError: it failed, with the reason.
+    :raises InstallError: it failed. The message has the reason.
     """
     name, log = spack.environment.name, spack.environment.folder / "install.log"
     started = time.monotonic()
@@ -217,7 +220,7 @@ def _why(step: str, output: str, log: Path) -> str:
         said = [line for line in output.splitlines() if line.strip()]
         lines = [f"  {one_line(line, build_log.SHOWN)}" for line in said[-3:]]
     if "clingo" in output and step == "solving":
-        lines.append("  Spack's solver: `pip install clingo` in some Python, and name that Python in SPACK_PYTHON")
+        lines.append("  Spack's solver is missing: `pip install clingo`, and set SPACK_PYTHON to that Python")
     return "\n".join([f"{step} failed (Spack's output: {log})", *lines])
 
 

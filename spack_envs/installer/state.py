@@ -1,6 +1,6 @@
-"""Where things lie for a site, whether an environment is installed, and from what it was installed.
+"""Find the folders of a site's environments, whether an environment is installed, and from what it was installed.
 
-``$KAPPA_SPACK_STATE`` (default ``.kappa/spack``) holds one folder for each site.
+``$KAPPA_SPACK_STATE`` (default ``.kappa/spack``) has one folder for each site.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from kappa.core.vocabulary.spack_tables import ENVIRONMENTS, REPOSITORY, Program
 from spack_envs.installer.chosen import VARIABLE, changed_roots
 from spack_envs.installer.origins import Origins, digest_of
 
-#: Kept for the campaign: the solver's answer, and what is installed.
+#: Files kept with results: the specs, the solver's answer, and the installed packages.
 ARTEFACTS = ("spack.yaml", "spack.lock", "specs.json", "installed.json")
 _RECORD_LIMIT = 1 << 20
 
@@ -33,12 +33,12 @@ class SpackSite:
 
     @property
     def facts(self) -> Path:
-        """The site's part of Spack's configuration."""
+        """Return the folder of the site's Spack configuration."""
         return next(iter(sites_called(self.name)), own_sites() / self.name) / "spack"
 
     @property
     def prepared(self) -> Path:
-        """What the site's script ``prepare`` writes: facts that depend on where things lie."""
+        """Return the folder that the site's script ``prepare`` fills with configuration that depends on paths."""
         return self.folder / "facts"
 
     @property
@@ -46,7 +46,7 @@ class SpackSite:
         return state_root() / self.name
 
     def install_command(self, environment: str) -> str:
-        """What a person types to install it."""
+        """Return the command that installs an environment."""
         chosen = os.environ.get(VARIABLE)
         before = f"{VARIABLE}={shlex.quote(chosen)} " if chosen else ""
         return f"{before}spack_envs/install {self.name} {environment}"
@@ -57,9 +57,9 @@ class SpackSite:
 
 @dataclass(frozen=True)
 class SpackEnvironment:
-    """One environment of a site; its folder is a Spack environment.
+    """One environment of a site. Its folder is a Spack environment.
 
-    ``roots`` are the specs that are asked of Spack where a person chose one of them; empty: the suite's own.
+    ``roots``: the specs, if the user chose one of them; empty for the suite's own specs.
     """
 
     site: SpackSite
@@ -68,7 +68,7 @@ class SpackEnvironment:
 
     @property
     def name(self) -> str:
-        """That of its folder and of ReFrame's environment: with chosen specs it is another one."""
+        """Return the name of its folder and of ReFrame's environment. Chosen specs change it."""
         chosen = hashlib.sha256("\n".join(self.roots).encode()).hexdigest()[:8]
         return f"{self.table.name}-{chosen}" if self.roots else self.table.name
 
@@ -78,7 +78,7 @@ class SpackEnvironment:
 
     @property
     def released(self) -> Path:
-        """Configuration that lifts what the site requires and a chosen spec does not have."""
+        """Return the folder of configuration that removes site requirements that contradict a chosen spec."""
         return self.folder / "released"
 
     @property
@@ -90,40 +90,45 @@ class SpackEnvironment:
         return self.folder / "spack.lock"
 
     def missing_programs(self) -> list[str]:
-        """Promised programs that are not in the view, or cannot be executed."""
+        """Return the expected programs that are not in the view, or not executable."""
         path = os.pathsep.join(map(str, self.table.folders(self.view)))
         return [program for program in self.table.programs if not shutil.which(program, path=path)]
 
     def record(self) -> dict[str, Any]:
-        """What was written when the installation was complete; empty when it never was."""
+        """Return the record of the complete installation; empty if there is none."""
         return _record(self.folder)
 
     def installed(self) -> bool:
-        """True when an installation was completed and all that it promises is still there."""
+        """Return whether the installation is complete and all expected programs still exist."""
         return bool(self.record()) and not self.missing_programs()
 
     def setting(self, variable: str) -> str:
-        """The environment variable, or what it was when this environment was installed, or the suite's own."""
+        """Return an environment variable, or its value when this environment was installed, or the suite's own one."""
         record = self.record() or _record(self.site.folder / self.table.name)
         return os.environ.get(variable) or str(record.get(variable, ""))
 
     def facts(self) -> list[Path]:
-        """Folders of Spack configuration, the last one counts most: the site's, what its `prepare` wrote, and those
-        of ``$KAPPA_SPACK_CONFIG`` (separated by colons)."""
+        """Return the folders of Spack configuration, in increasing priority.
+
+        They are the site's, that of its `prepare`, and those of ``$KAPPA_SPACK_CONFIG`` (separated by colons).
+        """
         more = [Path(folder).resolve() for folder in self.setting("KAPPA_SPACK_CONFIG").split(":") if folder]
         return [self.site.facts, self.site.prepared, *more]
 
     def origins(self) -> Origins:
-        """What the last installation came from, as it is now; of Spack, the one that would be used now."""
+        """Return the origins of the last installation as they are now, with the Spack that would be used now."""
         return Origins.recorded(self.record()).now(self.setting("KAPPA_SPACK_ROOT"))
 
     def digest(self) -> str:
-        """SHA-256 over all that decides what is installed: files, and what the last installation came from."""
+        """Return the SHA-256 over files and origins, which decide what is installed."""
         return self.origins().digest(self.files_digest())
 
     def files_digest(self) -> str:
-        """SHA-256 over environment, recipes, the site's facts, own sources, and the release of Spack or, of a Spack of
-        the site's own, its configuration."""
+        """Return the SHA-256 over the files that decide what is installed.
+
+        They are the environment, recipes, the site's Spack configuration, sources of this repository, and the release
+        of Spack; for a Spack of the site, its configuration.
+        """
         sources = [REPOSITORY / name for name in self.table.sources]
         own = self.setting("KAPPA_SPACK_ROOT")
         spack = Path(own) / "etc/spack" if own else ENVIRONMENTS / "release.toml"
@@ -137,9 +142,9 @@ class SpackEnvironment:
 
 
 def write_shared(path: Path, text: str) -> None:
-    """Write a whole file of an installation, which others than its owner use, too.
+    """Write a whole file of an installation, readable for all users.
 
-    :raises InputError: it cannot be written.
+    :raises InputError: the file cannot be written.
     """
     make_folder(path.parent)
     write_atomically(path, text, 0o644)

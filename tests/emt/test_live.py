@@ -133,7 +133,7 @@ def test_readers_come_and_go_and_garbage_does_no_harm(emt: Emt, running: Callabl
         with run.connect() as endless, pytest.raises(OSError):
             for _ in range(1000):
                 endless.sendall(b"x" * 4096)
-        for signals, told in ((["nothing"], "no signal is 'nothing'"), (["*"], "look at 1 to 256 signals")):
+        for signals, told in ((["nothing"], "no signal is 'nothing'"), (["*"], "can read 1 to 256 signals")):
             with run.connect() as other:
                 assert told in _request(other, signals)["error"]
         with run.connect() as second:
@@ -144,7 +144,7 @@ def test_readers_come_and_go_and_garbage_does_no_harm(emt: Emt, running: Callabl
     result = run.end()
     assert result["live"]["readers"] == 2 and result["live"]["refused"] == 10
     unknown = emt("watch", tmp_path / "absent", "--signal=x", ok=False)
-    assert unknown.returncode == 1 and "is there a run with --live" in unknown.stderr
+    assert unknown.returncode == 1 and "check that a run with --live" in unknown.stderr
 
 
 def test_costly_and_half_requests_keep_nobody_away(running: Callable[..., Run]) -> None:
@@ -203,9 +203,9 @@ def test_a_socket_that_is_left_over_is_replaced_and_one_in_use_is_not(
     words = ["run", hq, "--steps=10", "--no-replay", "--live"]
     for path, told in (
         (run.socket, "another run serves there"),
-        (hq, "something else than a socket"),
+        (hq, "is no socket"),
         (tmp_path / "no" / "s", "No such file"),
-        (tmp_path / ("x" * 120), "a socket's path has 1 to 107 bytes"),
+        (tmp_path / ("x" * 120), "a socket's path must have 1 to 107 bytes"),
     ):
         done = emt(*words, path, ok=False)
         assert done.returncode != 0 and told in done.stderr and done.stderr.count("emt: error:") == 1, done.stderr

@@ -168,13 +168,13 @@ def _flip(at: int) -> Callable[[bytes], bytes]:
     [
         (lambda data: b"", "no snapshot of emt"),
         (lambda data: b"#!/bin/sh\n" + data, "no snapshot of emt"),
-        (_version_zero, "format version 0, and this program reads version 1: go on with the program that wrote it"),
-        (lambda data: data[:60], "is damaged: its head"),
-        (_flip(33), "is damaged: its head"),
+        (_version_zero, "format version 0, but this program reads version 1: continue with the program that wrote it"),
+        (lambda data: data[:60], "is damaged: the checksum of its head"),
+        (_flip(33), "is damaged: the checksum of its head"),
         (lambda data: data[:-1], "is damaged: 24"),
         (lambda data: data + b"\0", "is damaged: 24"),
-        (_flip(HEAD.size), "is damaged: its content has another digest"),
-        (_flip(200_000), "is damaged: its content has another digest"),
+        (_flip(HEAD.size), "is damaged: the checksum of its content"),
+        (_flip(200_000), "is damaged: the checksum of its content"),
     ],
 )
 def test_a_damaged_or_older_snapshot_is_refused_with_the_reason(
@@ -205,7 +205,7 @@ def test_a_foreign_or_unreadable_snapshot_is_refused_with_the_reason(
     other.write_text(hq.read_text() + "\n")
     for case, words, ranks, told in (
         (other, [], 2, "is a snapshot of another case: give the case file"),
-        (hq, ["--dt=2e-5"], 0, "time step of 5.0000000000000002e-05 s, and this run has 2"),
+        (hq, ["--dt=2e-5"], 0, "time step of 5.0000000000000002e-05 s, but this run has 2"),
         (hq, ["--steps=1500"], 0, "this run ends with step 1500: give more --steps"),
     ):
         done = emt("run", case, "--restart", snapshot, *words, ok=False, ranks=ranks)
@@ -224,14 +224,14 @@ def test_a_snapshot_that_cannot_be_written_ends_the_run_and_leaves_the_older(
     state.write_bytes(snapshot.read_bytes())
     (tmp_path / "state.part").mkdir()
     done = emt("run", hq, "--steps=10", "--snapshot", state, ok=False)
-    assert done.returncode != 0 and "an older one under this name is whole" in done.stderr
+    assert done.returncode != 0 and "an older snapshot with this name is intact" in done.stderr
     assert state.read_bytes() == snapshot.read_bytes()
 
 
 @pytest.mark.parametrize("every", ["0", "0s", "-1s", "10m", "s", "infs", "1 s"])
 def test_how_often_is_steps_or_seconds(emt: Emt, hq: Path, tmp_path: Path, every: str) -> None:
     done = emt("run", hq, "--steps=10", "--snapshot", tmp_path / "s", f"--snapshot-every={every}", ok=False)
-    assert done.returncode != 0 and "give steps, as 10000, or seconds of wall time, as 30s" in done.stderr
+    assert done.returncode != 0 and "give steps (10000) or seconds of wall time (30s)" in done.stderr
 
 
 def test_a_signal_ends_an_endless_run_with_a_result_and_a_snapshot_every_so_many_seconds(
@@ -272,4 +272,4 @@ def test_an_energy_goes_on_from_what_it_was(emt: Emt, case_file: CaseWriter, tmp
     assert {name: values[250:] for name, values in whole.items()} == rest
     emt("run", case, "--steps=250", "--snapshot", state, *csv, "--probe=n")
     done = emt("run", case, "--steps=600", "--restart", state, *csv, *probes, ok=False)
-    assert done.returncode != 0 and "give the same --probe and --channels to the run that writes it" in done.stderr
+    assert done.returncode != 0 and "no sum for channel 3" in done.stderr

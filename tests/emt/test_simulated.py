@@ -135,7 +135,7 @@ def test_overhead_of_the_machine_is_found_again(simulated: Simulated) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "takes no time that could be measured: give --inject-phi-us, or --no-replay"),
+        ([], "cannot measure phi, because its computation takes no time: give --inject-phi-us, or --no-replay"),
         (["--no-replay", "--transport", "shared"], "simulated ranks share no memory"),
     ],
 )
@@ -148,4 +148,4 @@ def test_what_a_simulated_machine_cannot_do(simulated: Simulated, arguments: lis
 def test_a_real_machine_measures(emt: Emt, network: Path) -> None:
     done = emt("run", network, "--inject-phi-us", "100", ok=False)
     assert done.returncode != 0
-    assert "--inject-phi-us is for a simulated machine" in done.stderr
+    assert "--inject-phi-us is for simulated machines" in done.stderr

@@ -135,7 +135,7 @@ def bad_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("files", ["shared", "rank"])
-@pytest.mark.parametrize(("bad", "told"), [("other", "is not what rank"), ("longer", "were written")])
+@pytest.mark.parametrize(("bad", "told"), [("other", "differ from the data that rank"), ("longer", "were written")])
 def test_what_a_disk_made_of_it_ends_the_run(
     emt: Emt, hq: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad_disk: Path, files: str, bad: str, told: str
 ) -> None:

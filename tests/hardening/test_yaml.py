@@ -15,7 +15,7 @@ LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 HOSTILE = {
     "aliases": (LAUGHS, "more than 200,000 values"),
     "of itself": ("not_provided: &m\n  nvidia: *m\n", "an alias to something that contains it"),
-    "deep": ("left_out: " + "[" * 100_000, "nested without end"),
+    "deep": ("left_out: " + "[" * 100_000, "nested too deeply"),
     "long number": ("left_out: " + "1" * 10_000, "expected a number of at most 100 characters"),
     "object": ("left_out: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
     "escape codes": ("default_mode: \x1b[2J", "expected no control characters"),

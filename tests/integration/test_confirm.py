@@ -35,7 +35,7 @@ def test_a_slow_disk_is_bound_to_its_node(suite):
     _, verdict = suite.judge(max(suite.results.glob("runs/*-smoke/run-report.json")))
     [bound] = verdict["cases"]
     assert (bound["diagnosis"], bound["nodes"], bound["suspects"]) == ("node-bound", ["node2"], ["node2"])
-    assert "node-bound: again so on node2, within bounds on node" in bound["operator_line"]
+    assert "node-bound: out of bounds again on node2, within bounds on node" in bound["operator_line"]
     # Its own job has measured a second time: no other had to on the same node.
     assert [(again["purpose"], again["state"]) for again in bound["repeated"]] == [
         ("", "fail"), ("other-nodes", "pass"),

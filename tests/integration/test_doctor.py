@@ -84,8 +84,8 @@ def doctor(suite, tmp_path):
 def test_a_healthy_site_passes_and_nothing_is_left(doctor, suite):
     status, found, said = doctor(HEALTHY)
     assert status == PASS, said
-    assert found["MPI", "cpu+system"]["found"].startswith("srun brings")
-    assert "the same files on all" in found["storage shared", "cpu"]["found"]
+    assert found["MPI", "cpu+system"]["found"].startswith("srun connects")
+    assert "see the same files" in found["storage shared", "cpu"]["found"]
     assert not [*suite.results.rglob("*kappa-doctor*")] and not suite.jobs()
     assert suite.cluster("exec", "node1", "sh", "-c", "ls /scratch /shared | grep kappa-doctor", check=False).returncode
 
@@ -109,7 +109,7 @@ def test_each_fault_is_named_with_its_remedy(doctor, suite, tmp_path):
         (("nodes", "cpu"), "site.yaml says 3, Slurm has 2", "`nodes: 2`"),
         (("clock", "cpu"), "node2 is 1", "NTP"),
         (("storage scratch", "cpu"), "has no folder /scratch/missing", "storage.scratch.path"),
-        (("storage shared", "cpu"), "node[1-2] does not see what other nodes write into /scratch", "`parallel`"),
+        (("storage shared", "cpu"), "node[1-2] does not see what other nodes write into /scratch", "`parallel: true`"),
         (("MPI", "cpu+without-pmi"), "srun", "SLURM_MPI_TYPE: pmix"),
         (("folder results", "gpu"), "node3 does not see what this machine wrote", "KAPPA_RESULTS"),
         (("jobs", "kept"), "reservation", "scontrol show reservation"),
@@ -133,6 +133,6 @@ def test_busy_nodes_blame_nobody(doctor, suite):
     finally:
         suite.cluster("exec", "login", "scancel", number)
     assert status == INCOMPLETE, said
-    assert "no 2 nodes were free within 3 s (Slurm: Resources" in found["nodes of a job", "cpu"]["found"]
+    assert "2 nodes did not become free within 3 s (Slurm: Resources" in found["nodes of a job", "cpu"]["found"]
     assert not {one["state"] for one in found.values()} & {"wrong"}
     assert not suite.jobs()

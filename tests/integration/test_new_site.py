@@ -12,7 +12,7 @@ from .conftest import KAPPA, REPOSITORY
 pytestmark = pytest.mark.long
 PASS, INCOMPLETE = 0, 2
 #: What `kappa site new` asks for here: its GPU is a placeholder.
-ASKED = "gpu: Slurm gives Gres=gpu:placeholder:1"
+ASKED = "Gres=gpu:placeholder:1"
 #: Of the smoke mode, what passes or fails in each partition without a reference of the site's own.
 NEED_NO_FIGURE = (
     "Affinity", "BitSweep", "JobTurnaround", "MeasureProgram", "PartitionHealth", "PartitionState",
@@ -53,3 +53,17 @@ def test_from_nothing_to_a_first_verdict(suite, tmp_path):
     assert {name: passed.count(name) for name in NEED_NO_FIGURE} == dict.fromkeys(NEED_NO_FIGURE, 2), passed
     # Nothing is missing but references, which a new site has from theory alone.
     assert {one["what"] for one in verdict["incomplete"]} <= {"no reference"}, verdict["incomplete"]
+
+    status = judged.returncode
+    first_words = (
+        ("--version", PASS), ("help validate", PASS), ("runs mine", PASS), ("verdict mine", status),
+        ("verdict mine -v", status),
+        (f"html mine -o {tmp_path}/page.html", PASS), ("plan mine nightly", PASS), ("ingest mine", PASS),
+        ("history mine", INCOMPLETE), ("software mine", PASS), ("compare mine", INCOMPLETE),
+    )  # fmt: skip
+    ended = {words: kappa(*words.split()) for words, _ in first_words}
+    wrong = {
+        words: (ended[words].returncode, ended[words].stderr) for words, wanted in first_words
+        if ended[words].returncode != wanted or "Traceback" in ended[words].stderr
+    }  # fmt: skip
+    assert not wrong, "after a first run each of these works, or says that one run is too few"

@@ -30,7 +30,7 @@ def test_a_dead_controller_is_said_before_any_job(dead):
     )  # fmt: skip
     assert done.returncode == INCOMPLETE, done.stdout + done.stderr
     [line] = done.stderr.splitlines()
-    assert "Slurm takes no job in cpu, gpu, scratch, switches: " in line and "`kappa cluster up`" in line
+    assert "Slurm accepts no job in cpu, gpu, scratch, switches: " in line and "`kappa cluster up`" in line
     assert set(suite.results.glob("runs/*")) == runs
 
 

@@ -114,7 +114,7 @@ def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
     _, reason = drained.state("node2")
     with odd(suite, "node2"):
         status, said = drained.kappa("return", "embedded", "node2", "--", *QUICK)
-    assert status == FAIL and "node2: not given back: FAIL: PartitionHealth" in said, said
+    assert status == FAIL and "node2: not resumed: FAIL: PartitionHealth" in said, said
     state, now = drained.state("node2")
     assert state == "drained" and now.startswith("kappa-quarantine 2") and now != reason
     assert "No reservations" in drained.slurm("scontrol", "show", "reservation")
@@ -123,7 +123,7 @@ def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
 def test_a_node_that_is_mended_comes_back_and_nobodys_job_reaches_it_before(drained):
     job = drained.slurm("sbatch", "--parsable", "-pscratch", "-wnode2", "-o/dev/null", "--wrap=true").strip()
     status, said = drained.kappa("return", "embedded", "node2", "--", *QUICK)
-    assert status == PASS and "node2: given back, it passed its test" in said, said
+    assert status == PASS and "node2: resumed after it passed its test" in said, said
     until(lambda: "JobState=COMPLETED" in drained.slurm("scontrol", "show", "job", job), "the job has run")
     assert "No reservations" in drained.slurm("scontrol", "show", "reservation")
     # A node without a reservation would have taken it at once, while ReFrame still loaded the checks.
@@ -152,16 +152,16 @@ def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
         assert status == FAIL and "node2: drained until" in said, said
         assert operator.state("node2")[0] == "drained"
         _, said = operator.kappa(*night, *QUICK)
-        assert "node2: given back, it passed its test" in said and "no longer suspect: node2" in said, said
+        assert "node2: resumed after it passed its test" in said and "no longer suspect: node2" in said, said
     until(lambda: operator.state("node2") == ("idle", "none"), "the node is idle again")
-    assert "given back, it passed its test" in (operator.results / "nightly/index.html").read_text()
+    assert "resumed after it passed its test" in (operator.results / "nightly/index.html").read_text()
 
 
 def test_half_of_a_partition_is_not_drained_and_somebody_elses_drain_is_left_alone(operator, run):
     # One of the two nodes of the partition cpu.
     status, said = operator.kappa("quarantine", "embedded", "--run", run)
     assert status == FAIL
-    assert "node2: stays in service: 1 of the 2 nodes of partition cpu would be out: a fault of half of them" in said
+    assert "node2: stays in service: 1 of 2 nodes of partition cpu would be out of service" in said
     assert operator.state("node2") == ("idle", "none")
     operator.slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=fan broken")
     for words in (["quarantine", "embedded", "--run", run], ["return", "embedded", "node2"]):
@@ -177,5 +177,5 @@ def test_who_may_not_drain_is_told_so(suite, operator, run):
     site.write_text(site.read_text().replace('drain: [scontrol, update, "NodeName={node}"', f"drain: {nobody}"))
     with roomy(suite):
         status, said = operator.kappa("quarantine", "embedded", "--run", run)
-    assert status == UNDONE and "node2: could not be drained" in said and "it takes Slurm's operator" in said, said
+    assert status == UNDONE and "node2: could not be drained" in said and "it needs an operator of Slurm" in said, said
     assert operator.state("node2") == ("idle", "none")

@@ -50,7 +50,7 @@ def test_two_runs_are_alike_to_the_last_digit(tmp_path):
     # Only a part of the mode was selected, so that the run is not complete.
     assert first == 2, said
     assert all(case["result"] == "pass" for case in cases), said
-    assert "nothing here was measured" in said
+    assert "all values are simulated" in said
     measured = [case for case in cases if case.get("check_class")]
     assert len(measured) == 6
     assert all("simulated" in case["tags"] for case in measured)
@@ -58,7 +58,7 @@ def test_two_runs_are_alike_to_the_last_digit(tmp_path):
     ring = next(case for case in measured if case["check_class"] == "RandomRing")
     assert 0 < ring["simulation"]["busiest"][0]["share"] <= 1
     page = next((tmp_path / "first/runs").glob("*/report.html")).read_text()
-    assert "Simulated: nothing here was measured." in page
+    assert "Simulated: all values are simulated" in page
     _, _, again = validated(tmp_path / "again", *selected)
     assert figures(again) == figures(cases)
 
@@ -68,4 +68,4 @@ def test_more_ranks_than_the_fabric_holds_are_refused_by_name(tmp_path):
     status, said, _ = validated(tmp_path / "results", *options)
     # What asks for too much is no fault of a fabric.
     assert status == 2
-    assert "hdr-8 has 8 nodes; expected 1 to as many, found 2048" in said
+    assert "fabric hdr-8: expected 1 to 8 nodes, found 2048" in said

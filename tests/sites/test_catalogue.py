@@ -1,5 +1,7 @@
 """What ReFrame says of all checks: the catalogue is made from it, and Spack builds the programs they run."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -11,13 +13,15 @@ from kappa.core.vocabulary.tunables import TYPES
 from kappa.tools import catalogue
 from reframe_checks.base.census import declared_checks
 
+_OF_A_CLASS = re.compile(r"\b[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+\b")
+
 
 def test_what_is_generated_is_up_to_date(cases):
     assert {case["@class"] for case in cases} == set(declared_checks())
     wanted = catalogue.generated(cases)
-    assert {path.name for path in wanted} == {"catalogue.md", "site-reference.md", "coverage.md", "checks.json"}
-    for path, text in wanted.items():
-        assert path.read_text(encoding="utf-8") == text, f"{path}: run `make catalogue`"
+    pages = {f"{name}.md" for name in declared_checks()}
+    assert {path.name for path in wanted} - pages == {"catalogue.md", "site-reference.md", "coverage.md", "checks.json"}
+    assert not catalogue.stale(cases), "run `make catalogue`"
 
 
 def test_features_of_the_vocabulary_are_those_that_checks_need(cases):
@@ -79,6 +83,14 @@ def test_cases_of_a_class_share_a_row():
 def test_every_check_says_what_a_case_takes(cases):
     said = {case["@class"]: (case["measured_s"], case["estimated_s"]) for case in cases}
     assert not [name for name, both in said.items() if sorted(value > 0 for value in both) != [False, True]]
+
+
+def test_every_check_says_what_a_failure_means(cases):
+    said = {case["@class"]: case["failure_means"] for case in cases}
+    # At least what it means; an example of what to do is most often a second sentence.
+    assert not [name for name, text in said.items() if len(text.split()) < 8 or not text.endswith(".")]
+    named = {word for text in said.values() for word in _OF_A_CLASS.findall(text)}
+    assert named - {"OpenFOAM", "RandomAccess", "SimGrid"} <= said.keys()
 
 
 @pytest.mark.parametrize("text", ["", "<!-- modes: make catalogue -->\n", "<!-- end of modes -->"])

@@ -72,7 +72,7 @@ def test_every_check_calls_its_programs_in_the_image(tmp_path, monkeypatch):
     [
         (("    container: Apptainer\n", ""), "image has an image, which needs `container: Apptainer or Singularity`"),
         (("container: Apptainer", "container: Docker"), "image has an image, which needs `container: Apptainer or"),
-        (("hpl: hpcc", "hpl: hpcc\n    build_dir: build"), "build_dir: what is built runs outside of the image"),
+        (("hpl: hpcc", "hpl: hpcc\n    build_dir: build"), "build_dir: programs that Kappa builds run outside"),
     ],
 )
 def test_what_cannot_run_an_image_is_refused(tmp_path, change, said):

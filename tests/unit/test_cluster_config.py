@@ -317,7 +317,7 @@ class TestFiles:
 
     def test_log_tail(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
-        assert log_tail(log) == f"  (nothing in {log})"
+        assert log_tail(log) == f"  (the log {log} is empty)"
         log.write_bytes(b"".join(b"line %d \xff\n" % i for i in range(100)))
         lines = log_tail(log).splitlines()
         assert str(log) in lines[0]
@@ -347,7 +347,7 @@ class TestLock:
         layout = StateLayout(tmp_path)
         with state_lock(layout, Deadline(PATIENCE_S), ConsoleProgress()):
             second = state_lock(layout, Deadline(0.1), ConsoleProgress())
-            with pytest.raises(ClusterError, match="another `cluster up` or `down` still works on"), second:
+            with pytest.raises(ClusterError, match="another `cluster up` or `down` still uses"), second:
                 pass
             assert "waiting" in capsys.readouterr().err
         with state_lock(layout, Deadline(0), ConsoleProgress()):
@@ -498,14 +498,14 @@ class TestPrecheck:
 
     @pytest.mark.parametrize("folder", ["/scratch/x", "/shared", "/dev/shm/x"])
     def test_state_below_a_replaced_folder(self, folder: str) -> None:
-        with pytest.raises(ClusterError, match="lies below"):
+        with pytest.raises(ClusterError, match="is below"):
             start.check_place(Path(folder))
 
     def test_no_rights_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         monkeypatch.setattr(start, "find_program", lambda name: name)
         monkeypatch.setattr(start, "_unshare_works", lambda flags: "unshare: Operation not permitted")
-        with pytest.raises(ClusterError, match="run this as root, or let the kernel make user namespaces"):
+        with pytest.raises(ClusterError, match="run this as root, or enable user namespaces"):
             start.needs_user_namespace()
 
 

@@ -73,7 +73,7 @@ def test_every_round_is_recorded(check):
 
 
 @pytest.mark.parametrize(
-    ("values", "message"), [({"exchange": "slack"}, "in mode slack, asked for 2000 on 1 in mode step")]
+    ("values", "message"), [({"exchange": "slack"}, "in mode slack, expected 2000 on 1 in mode step")]
 )
 def test_what_was_not_asked_for_is_refused(check, values, message):
     check.changed = values
@@ -121,5 +121,5 @@ def test_nodes_that_share_a_machine_have_its_cores_together(monkeypatch):
 def test_layouts_that_the_partition_has_not_name_it():
     check = laid_out()
     check.layouts = "4x4"
-    with pytest.raises(ReframeError, match=r"here:cpu: EmtSeries.layouts: layout 4x4 needs more than 2 nodes"):
+    with pytest.raises(ReframeError, match=r"here:cpu: EmtSeries.layouts: layout 4x4 needs more than the 2 nodes"):
         check.lay_out_series()

@@ -78,8 +78,8 @@ def test_each_package_says_in_three_lines_what_it_is():
 
 
 def test_the_architecture_has_these_packages_in_this_order():
-    rooms = (REPOSITORY / "docs/architecture.md").read_text("utf-8").partition("## Rooms")[2].partition("\n## ")[0]
-    assert [row.replace("/", ".") for row in _ROW.findall(rooms)] == list(RANKS)
+    table = (REPOSITORY / "docs/architecture.md").read_text("utf-8").partition("## Packages")[2].partition("\n## ")[0]
+    assert [row.replace("/", ".") for row in _ROW.findall(table)] == list(RANKS)
 
 
 def test_what_only_reads_does_without_reframe():

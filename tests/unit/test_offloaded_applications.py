@@ -52,8 +52,8 @@ def test_a_tree_may_stand_in_the_log_of_the_application(check):
 @pytest.mark.parametrize(
     ("logs", "said"),
     [
-        ({}, r"proof-network\.out: no tree was granted"),
-        ({"proof-network.out": TREE, "proof-host.log": TREE}, r"proof-host\.out: the network took part"),
+        ({}, r"proof-network\.out: SHARP granted no tree"),
+        ({"proof-network.out": TREE, "proof-host.log": TREE}, r"proof-host\.out: SHARP granted a tree"),
     ],
 )
 def test_what_the_log_does_not_prove_fails(check, logs, said):

@@ -118,14 +118,14 @@ def test_the_recorded_liquid_keeps_its_energy(recorded):
 
 @pytest.mark.usefixtures("melted")
 def test_neighbours_that_were_missed_fail(recorded):
-    with pytest.raises(SanityError, match="lists of neighbours came too late"):
+    with pytest.raises(SanityError, match="neighbour lists came too late"):
         lammps_check(recorded, "lammps/dangerous_builds.log", Layout(1, 1))
 
 
 def test_an_energy_that_drifts_fails(recorded):
     *_, run = applications.lammps(recorded("lammps/dangerous_builds.log"))
     quiet = SimpleNamespace(dangerous_builds=0, rows=run.rows)
-    with pytest.raises(SanityError, match=r"drifts by 0\.00\d+ per step, more than 2e-06"):
+    with pytest.raises(SanityError, match=r"drifts by 0\.00\d+ per step, expected at most 2e-06"):
         Lammps.require_physics(SimpleNamespace(), quiet, "here")
 
 
@@ -139,7 +139,7 @@ def test_a_temperature_that_is_not_that_of_the_liquid_fails(temperature):
 @pytest.mark.usefixtures("melted")
 @pytest.mark.parametrize("values", [{"cells": 11}, {"steps": 50}])
 def test_what_was_not_asked_for_is_refused(recorded, values):
-    with pytest.raises(SanityError, match="asked for"):
+    with pytest.raises(SanityError, match="expected"):
         lammps_check(recorded, "lammps/two_ranks.log", Layout(2, 2), **values)
 
 
@@ -167,16 +167,16 @@ def test_the_recorded_cavity_conserves_mass(recorded):
 
 @pytest.mark.parametrize("values", [{"ranks": 4}, {"steps": 5}])
 def test_another_cavity_is_refused(recorded, values):
-    with pytest.raises(SanityError, match="asked for"):
+    with pytest.raises(SanityError, match="expected"):
         cavity(recorded, **values)
 
 
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (applications.FoamStep(0.2, (0.01,), 1e-11, (10,)), "step 1: residual 0.01, at most 1e-05: the solvers"),
-        (applications.FoamStep(0.2, (1e-6,), 1e-4, (10,)), "step 1: continuity error 0.0001, at most 1e-08: mass"),
-        (applications.FoamStep(40.0, (1e-6,), 1e-11, (10,)), "step 1: Courant number 40, at most 1"),
+        (applications.FoamStep(0.2, (0.01,), 1e-11, (10,)), "step 1: .*: residual 0.01, expected at most 1e-05"),
+        (applications.FoamStep(0.2, (1e-6,), 1e-4, (10,)), "step 1: mass is lost: continuity error 0.0001, "),
+        (applications.FoamStep(40.0, (1e-6,), 1e-11, (10,)), "step 1: .*: Courant number 40, expected at most 1"),
         (applications.FoamStep(0.2, (math.nan,), 1e-11, (10,)), "residual nan"),
     ],
 )
@@ -212,9 +212,9 @@ def test_one_rank_runs_the_case_undivided():
     ("changed", "complaint"),
     [
         ({}, None),
-        ({"backward_error": 1e-9}, "the backward error is 1e-09, more than 1e-13"),
-        ({"backward_error": math.nan}, "the backward error is nan"),
-        ({"error": 1e-6}, "the solution is 1e-06 from the right one, more than 1.4e-11"),
+        ({"backward_error": 1e-9}, "backward error 1e-09, expected at most 1e-13"),
+        ({"backward_error": math.nan}, "backward error nan"),
+        ({"error": 1e-6}, "wrong solution: error 1e-06, expected at most 1.4e-11"),
     ],
 )
 def test_a_sparse_system_is_solved_to_the_last_digits(recorded, changed, complaint):

@@ -39,7 +39,7 @@ void check_loops(const Network& net, Diagnostics& problems) {
     std::vector<Block> blocks = net.blocks;
     if (const std::vector<std::string> loop = order_blocks(blocks); !loop.empty())
         problems.add("block '" + loop.front() + "'", "algebraic-loop",
-                     "is in a loop in which every block's output depends on its input at the same instant: " + listed(loop) +
+                     "is in a loop of blocks whose outputs depend on their inputs at the same instant: " + listed(loop) +
                          "; put an integrator or a lag into it");
 }
 
@@ -59,7 +59,7 @@ void check_signals(const Network& net, Diagnostics& problems) {
                 problems.add("element '" + reader + "'", "unknown-reference", "'machine' names '" + net.machine_of.at(reader) + "', but there is no such machine");
         if (s.makers.empty() && !readers.empty())
             problems.add("signal '" + s.name + "'", "unknown-signal",
-                         "is read by " + listed(readers) + ", but it is neither the name of a block nor what another element measures");
+                         "is read by " + listed(readers) + ", but is neither a block nor a measurement of another element");
         if (s.makers.size() > 1) problems.add("signal '" + s.name + "'", "duplicate-signal", "is made by " + listed(s.makers));
     }
 }
@@ -73,7 +73,7 @@ void check_held_angles(const Network& net, Diagnostics& problems) {
         const SynchronousMachine& first = *at_bus.emplace(m.node, &m).first->second;
         if (std::abs(std::remainder(m.dispatch.angle_turns - first.dispatch.angle_turns, 1)) > kSame)
             problems.add("machine '" + m.name + "'", "contradiction",
-                         "holds the angle of a bus that '" + first.name + "' holds at another: give both the same 'angle'");
+                         "holds another angle than '" + first.name + "' at the same bus: give both the same 'angle'");
     }
 }
 
@@ -91,7 +91,7 @@ void check_angles(const Network& net, const Decomposition& parts, Diagnostics& p
         for (const SynchronousMachine& m : t.machines)
             if (!held.contains(t.island) && reported.insert(t.island).second)
                 problems.add("machine '" + m.name + "'", "no-angle",
-                             "belongs to an island in which no source and no machine with 'angle' and without 'p' says what angle the voltage has");
+                             "belongs to an island without a reference angle: add a source, or a machine with 'angle' and without 'p'");
 }
 
 }  // namespace

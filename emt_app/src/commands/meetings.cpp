@@ -42,7 +42,7 @@ SnapshotEvery::SnapshotEvery(const std::string& text) {
         const auto [end, wrong] = std::from_chars(first, last, steps);
         if (wrong == std::errc() && end == last && steps > 0) return;
     }
-    throw std::runtime_error("--snapshot-every '" + text + "': give steps, as 10000, or seconds of wall time, as 30s");
+    throw std::runtime_error("--snapshot-every '" + text + "': give steps (10000) or seconds of wall time (30s)");
 }
 
 Meetings::Meetings(const Mpi& mpi, const RunOptions& o, const StudyId& id)

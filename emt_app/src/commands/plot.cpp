@@ -21,7 +21,7 @@ void plot_command(const std::vector<std::string>& words) {
     if (!unknown && access(beside.c_str(), X_OK) == 0) execv(beside.c_str(), arguments.data());
     execvp(name.c_str(), arguments.data());
     if (errno != ENOENT) throw std::runtime_error(name + ": " + std::strerror(errno));
-    throw std::runtime_error("the program emt-plot, which draws, is neither " + beside.string() +
+    throw std::runtime_error("the program emt-plot is neither " + beside.string() +
                              " nor on PATH: `pip install .` in a checkout of Kappa installs it");
 }
 

@@ -124,8 +124,8 @@ void Observed::resume(const Snapshot& snapshot) {
     for (std::size_t k = 0; k < channels_.size(); ++k) {
         if (Archive none; !outputs_.visit(k, none)) continue;
         if (!snapshot.recall(channels_[k], [&](Archive& archive) { outputs_.visit(k, archive); }))
-            throw std::runtime_error("an energy is a sum over all steps, and the snapshot has none of channel " + std::to_string(channels_[k]) +
-                                     ": give the same --probe and --channels to the run that writes it, from its beginning");
+            throw std::runtime_error("an energy is a sum over all steps, but the snapshot has no sum for channel " + std::to_string(channels_[k]) +
+                                     ": give the same --probe and --channels to the run that writes the snapshot, from its beginning");
     }
 }
 

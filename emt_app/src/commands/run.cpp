@@ -35,17 +35,17 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
 /// Why a step's work cannot be had as the options say, or nothing.
 std::string no_work(const RunOptions& o) {
     if (!kSimulated && o.inject_phi_us > 0)
-        return "--inject-phi-us is for a simulated machine, and this program is built for a real MPI, where phi is measured: build it with SimGrid's smpicxx";
+        return "--inject-phi-us is for simulated machines, but this program is built for a real MPI, which measures phi: build it with SimGrid's smpicxx";
     if (kSimulated && o.measure && o.inject_phi_us <= 0)
-        return "what a simulated machine computes takes no time that could be measured: give --inject-phi-us, or --no-replay";
+        return "a simulated machine cannot measure phi, because its computation takes no time: give --inject-phi-us, or --no-replay";
     return "";
 }
 
 /// Why what is asked for does not go together, or nothing.
 std::string contradiction(const RunOptions& o) {
-    if (kSimulated && o.pace != "none") return "--pace holds steps to wall time, of which a simulated machine knows nothing";
-    if (kSimulated && !o.live_path.empty()) return "--live shows a run as it goes on, and of a simulated machine there is no such time";
-    if (o.unlimited && !o.waveforms_path.empty()) return "--waveforms says at its beginning how many records there are, and --steps unlimited has no end: look with --live";
+    if (kSimulated && o.pace != "none") return "--pace needs wall time, which a simulated machine does not have: leave --pace out";
+    if (kSimulated && !o.live_path.empty()) return "--live needs wall time, which a simulated machine does not have: leave --live out";
+    if (o.unlimited && !o.waveforms_path.empty()) return "--waveforms needs the number of records at the beginning, but --steps unlimited has no end: use --live";
     try {
         static_cast<void>(SnapshotEvery(o.snapshot_every));
     } catch (const std::exception& e) {
@@ -76,7 +76,7 @@ void count_steps(RunOptions& o, double dt_s, std::string& failure) {
 RunOptions left_of(RunOptions o, std::uint64_t step, std::string& failure) {
     const std::uint64_t end = o.unlimited ? o.steps : o.warm_up + o.steps;
     if (step >= end)
-        failure = o.restart_path + " is the state after step " + std::to_string(step) + ", and this run ends with step " + std::to_string(end) +
+        failure = o.restart_path + " is the state after step " + std::to_string(step) + ", but this run ends with step " + std::to_string(end) +
                   ": give more --steps, which are counted from the beginning of the study";
     o.steps = end - std::max(step, std::min(o.warm_up, end));
     o.warm_up -= std::min(o.warm_up, step);
@@ -109,7 +109,7 @@ void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv
     }
     agree(mpi, failure);
     agree_on(mpi, fnv1a(mapping.rank_of_task.data(), mapping.rank_of_task.size() * sizeof mapping.rank_of_task[0]),
-             "maps the tasks otherwise than rank 0 (--map " + o.map + "): give every node the same file and program");
+             "maps the tasks differently from rank 0 (--map " + o.map + "): give every node the same file and program");
     const StudyId id{c.hash, c.network.dt_s, parts.tasks.size(), c.network.lines.size()};
     std::optional<Snapshot> begin;
     if (!o.restart_path.empty()) {
@@ -144,7 +144,7 @@ void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv
         if (live) live->end(result);
         if (begin)
             result["restart"] = {{"file", o.restart_path}, {"after_step", begin->step()}, {"last_step", last_step},
-                                 {"measured", "times and counts are of the steps after the restart, the checksum is of all since the study began"}};
+                                 {"measured", "times and counts cover the steps after the restart; the checksum covers all steps of the study"}};
         if (!o.measure) engine.drain();
         probes.finish();
     } catch (const std::exception& e) {

@@ -48,7 +48,7 @@ std::vector<std::string> launch_words(const ScaleOptions& o, int ranks, const st
     std::string text = o.launcher;
     const std::string key = "{ranks}";
     const std::size_t place = text.find(key);
-    if (place == std::string::npos) throw std::runtime_error("--launcher needs " + key + " where the number of ranks belongs");
+    if (place == std::string::npos) throw std::runtime_error("--launcher: " + key + " is missing: put it in the place of the number of ranks");
     text.replace(place, key.size(), std::to_string(ranks));
     std::vector<std::string> words;
     for (std::size_t i = 0; i < text.size();) {

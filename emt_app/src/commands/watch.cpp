@@ -25,7 +25,7 @@ public:
     explicit RunConnection(const std::string& path) : path_(path), socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const sockaddr_un address = socket_address(path);
         if (socket_ < 0 || connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-            throw std::runtime_error(path + ": " + std::strerror(errno) + ": is there a run with --live " + path + " of the same user on this node?");
+            throw std::runtime_error(path + ": " + std::strerror(errno) + ": check that a run with --live " + path + " of the same user is on this node");
     }
     ~RunConnection() {
         if (socket_ >= 0) close(socket_);
@@ -65,7 +65,7 @@ int watch_command(const WatchOptions& o) {
     }
     const json head = json::parse(line);
     if (head.contains("error")) throw std::runtime_error(o.socket_path + ": " + head["error"].get<std::string>());
-    if (head.value("format", "") != "kappa-emt-live" || head.value("version", 0) != 1) throw std::runtime_error(o.socket_path + ": no run of this version of emt serves there");
+    if (head.value("format", "") != "kappa-emt-live" || head.value("version", 0) != 1) throw std::runtime_error(o.socket_path + ": the run there is of another version of emt");
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(o.csv_path.empty() ? nullptr : std::fopen(o.csv_path.c_str(), "w"), std::fclose);
     if (!o.csv_path.empty() && file == nullptr) throw std::runtime_error(o.csv_path + ": " + std::strerror(errno));
     std::FILE* const out = file ? file.get() : stdout;

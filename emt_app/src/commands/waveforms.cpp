@@ -35,7 +35,7 @@ std::string format_of(const std::string& path) {
     const std::string ending = std::filesystem::path(path).extension().string();
     if (ending == ".cff") return "comtrade";
     if (ending == ".h5" || ending == ".hdf5") return "hdf5";
-    throw std::runtime_error("--waveforms " + path + ": the name ends in .cff for a COMTRADE file of one piece, or in .h5 or .hdf5 for HDF5");
+    throw std::runtime_error("--waveforms " + path + ": the name must end in .cff (COMTRADE in one file), or in .h5 or .hdf5 (HDF5)");
 }
 
 /// That the file system of a path has no room for another buffer, or nothing.
@@ -51,7 +51,7 @@ std::string left_in(const RecordFile& file) {
     if (!file.there()) return "No file is left. Make room there or write elsewhere";
     const std::string left = file.records() == 0 ? "It can be read and has no record"
                                                  : "It can be read and ends with its last whole record, number " + std::to_string(file.records());
-    return left + ". Make room there or write elsewhere, or fewer --channels or with a larger --decimate";
+    return left + ". Make room there, write elsewhere, write fewer --channels, or use a larger --decimate";
 }
 
 std::vector<Known> chosen_channels(const Network& net, const RunOptions& o) {
@@ -213,7 +213,7 @@ void Waveforms::verify() {
     MPI_Allgather(&own, 1, MPI_UINT64_T, written.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
     std::string failure = read_.failure;
     if (failure.empty() && read_.digest != written[static_cast<std::size_t>(read_of_)])
-        failure = "what was read back is not what rank " + std::to_string(read_of_) + " wrote";
+        failure = "the data read back differ from the data that rank " + std::to_string(read_of_) + " wrote";
     end_if(failure.empty() ? "" : path_of_file(read_of_) + ": " + failure);
 }
 

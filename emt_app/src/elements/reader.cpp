@@ -288,7 +288,7 @@ void Reader::rule_out(const std::string& rule, const std::string& message) {
 }
 
 void Reader::makes_node(const std::string& name) {
-    if (nodes_.node.contains(name)) report_("duplicate-name", "makes the node '" + name + "' itself: give the other one another name");
+    if (nodes_.node.contains(name)) report_("duplicate-name", "makes a node '" + name + "': give the other node another name");
 }
 
 void Reader::finish() {

@@ -101,7 +101,7 @@ private:
         }
         if (!(v[column::vm] > 0)) return refuse(row, "the voltage (column 8) must be positive");
         if (!(v[column::base_kv] > 0)) ++no_kv_;
-        if (!place_.emplace(number, out_.bus.size()).second) return refuse(row, "bus " + std::to_string(number) + " is there twice");
+        if (!place_.emplace(number, out_.bus.size()).second) return refuse(row, "bus " + std::to_string(number) + " occurs twice");
         out_.bus.push_back({where(row), number, v[column::base_kv] > 0 ? v[column::base_kv] : kNoBaseKv, v[column::vm], v[column::va], v[column::pd], v[column::qd],
                             v[column::gs], v[column::bs], v[column::type] == kSlackBus, v[column::type] != 1});
     }

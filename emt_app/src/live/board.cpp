@@ -17,7 +17,7 @@ Board::Board(MPI_Comm comm) {
     MPI_Allreduce(MPI_IN_PLACE, &fewest, 1, MPI_INT, MPI_MIN, comm);
     if (fewest != size) {
         MPI_Comm_free(&node_);
-        throw std::runtime_error("--live shows signals of ranks that share memory, and these are on several nodes: run it on one, or without --live");
+        throw std::runtime_error("--live needs all ranks on one node, but they are on several: run on one node, or without --live");
     }
     const auto bytes = static_cast<MPI_Aint>((rank == 0 ? sizeof(Order) : 0) + sizeof(Ring) + 2 * alignof(Ring));
     void* mine = nullptr;

@@ -19,7 +19,7 @@ inline constexpr std::size_t kLongestRequest = 65536;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path)
-        throw std::runtime_error("'" + path + "': a socket's path has 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes: give a shorter one, for instance below /tmp");
+        throw std::runtime_error("'" + path + "': a socket's path must have 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes: give a shorter one, for instance below /tmp");
     std::memcpy(address.sun_path, path.c_str(), path.size());
     return address;
 }

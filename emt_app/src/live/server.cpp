@@ -61,7 +61,7 @@ void choose(const std::string& pattern, const std::vector<std::string>& names, d
 void remove_stale(const std::string& path, const sockaddr_un& address) {
     struct stat found {};
     if (lstat(path.c_str(), &found) != 0) return;
-    if (!S_ISSOCK(found.st_mode)) refuse(path, "there is something else than a socket: give another path");
+    if (!S_ISSOCK(found.st_mode)) refuse(path, "the path exists and is no socket: give another path");
     const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const bool served = probe >= 0 && connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     const int why = errno;
@@ -192,7 +192,7 @@ void LiveServer::answer(Reader& reader) {
         const json request = json::parse(reader.request.substr(0, reader.request.find('\n')));
         const auto patterns = request.at("signals").get<std::vector<std::string>>();
         const auto every = request.at("decimate").get<std::int64_t>();
-        if (every < 1) throw std::runtime_error("decimate is 1 or more");
+        if (every < 1) throw std::runtime_error("decimate must be 1 or more");
         reader.every = static_cast<std::uint64_t>(every);
         std::vector<bool> chosen(names_.size());
         const double end_s = processor_s() + kSearch_s + kSearchPerName_s * static_cast<double>(names_.size());
@@ -208,7 +208,7 @@ void LiveServer::answer(Reader& reader) {
         std::sort(all.begin(), all.end());
         const auto count = static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin());
         if (reader.signals.empty() || count > kMostSignals)
-            throw std::runtime_error("readers together look at 1 to " + std::to_string(kMostSignals) + " signals, and these make " + std::to_string(count));
+            throw std::runtime_error("all readers together can read 1 to " + std::to_string(kMostSignals) + " signals; these would make " + std::to_string(count));
         told.update({{"format", "kappa-emt-live"}, {"version", 1}, {"dt_s", dt_s_}});
         reader.asked = true;
         ++counts_.readers;

@@ -41,7 +41,7 @@ public:
         for (const SynchronousMachine& m : net.machines) {
             const SynchronousMachine* const first = at_bus[m.node];
             if (first->dispatch.v != m.dispatch.v)
-                throw std::runtime_error("'" + m.name + "' and '" + first->name + "' are at one bus but have not the same 'v'");
+                throw std::runtime_error("'" + m.name + "' and '" + first->name + "' are at one bus but have different 'v': give both the same");
             first_.push_back(first);
         }
     }
@@ -182,7 +182,7 @@ private:
         lu_.factorize(matrix);
         if (lu_.info() != Eigen::Success)
             throw std::runtime_error("the power flow has no solution at iteration " + std::to_string(iteration_) + " (" + lu_.lastErrorMessage() +
-                                     "): does a machine deliver power into an island in which none holds its angle?");
+                                     "): check that each island with a machine has a machine or source with 'angle'");
         return lu_.solve(right);
     }
 

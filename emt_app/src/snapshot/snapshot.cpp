@@ -66,7 +66,7 @@ private:
     [[noreturn]] void refuse() const {
         const std::string why = std::strerror(errno);
         unlink(part_.c_str());
-        throw std::runtime_error(path_ + ": the snapshot cannot be written: " + why + "; an older one under this name is whole");
+        throw std::runtime_error(path_ + ": the snapshot cannot be written: " + why + "; an older snapshot with this name is intact");
     }
     std::string path_, part_;
     int file_;
@@ -105,20 +105,20 @@ std::string fault(const std::string& path, const std::string& file, const StudyI
     std::memcpy(&head, file.data(), std::min(file.size(), sizeof head));
     // Before all else: another version may have another head.
     if (file.size() >= sizeof kMagic + sizeof head.version && head.version != kVersion)
-        return path + " is a snapshot of format version " + std::to_string(head.version) + ", and this program reads version " +
-               std::to_string(kVersion) + ": go on with the program that wrote it, or start from the beginning";
-    if (file.size() < sizeof head || head.digest != head.own_digest()) return path + " is damaged: its head is not what was written" + kOther;
+        return path + " is a snapshot of format version " + std::to_string(head.version) + ", but this program reads version " +
+               std::to_string(kVersion) + ": continue with the program that wrote it, or start from the beginning";
+    if (file.size() < sizeof head || head.digest != head.own_digest()) return path + " is damaged: the checksum of its head is wrong" + kOther;
     if (file.size() - sizeof head != head.body_bytes)
-        return path + " is damaged: " + std::to_string(file.size() - sizeof head) + " bytes follow its head, which tells of " + std::to_string(head.body_bytes) + kOther;
-    if (fnv1a(file.data() + sizeof head, head.body_bytes) != head.body_digest) return path + " is damaged: its content has another digest than its head tells" + kOther;
+        return path + " is damaged: " + std::to_string(file.size() - sizeof head) + " bytes follow its head, which states " + std::to_string(head.body_bytes) + kOther;
+    if (fnv1a(file.data() + sizeof head, head.body_bytes) != head.body_digest) return path + " is damaged: the checksum of its content is wrong" + kOther;
     if (head.case_digest != id.case_digest) return path + " is a snapshot of another case: give the case file of the run that wrote it, unchanged";
     if (head.dt_s != id.dt_s) {
         std::ostringstream text;
         text.precision(17);
-        text << path << " was written with a time step of " << head.dt_s << " s, and this run has " << id.dt_s << " s: give --dt " << head.dt_s;
+        text << path << " was written with a time step of " << head.dt_s << " s, but this run has " << id.dt_s << " s: give --dt " << head.dt_s;
         return text.str();
     }
-    if (head.tasks != id.tasks || head.lines != id.lines) return path + " divides the case into other tasks: go on with the program that wrote it";
+    if (head.tasks != id.tasks || head.lines != id.lines) return path + " divides the case into other tasks: continue with the program that wrote it";
     return "";
 }
 
@@ -225,7 +225,7 @@ void Snapshot::into(Engine& engine, bool first_rank) const {
         records([&](Kind kind, int number, std::string_view bytes) {
             if (kind == Kind::keepsake) return;
             std::vector<int>& seen = kind == Kind::task ? task : end;
-            if (number < 0 || static_cast<std::size_t>(number) >= seen.size()) throw std::runtime_error("has a record of nothing in the case");
+            if (number < 0 || static_cast<std::size_t>(number) >= seen.size()) throw std::runtime_error("has a record that does not belong to the case");
             ++seen[static_cast<std::size_t>(number)];
             Archive archive(bytes);
             const bool here = kind == Kind::task ? engine.visit_task(number, archive) : engine.visit_line(number / 2, number % 2, archive);
@@ -234,7 +234,7 @@ void Snapshot::into(Engine& engine, bool first_rank) const {
         for (const auto* seen : {&task, &end})
             if (std::any_of(seen->begin(), seen->end(), [](int times) { return times != 1; })) throw std::runtime_error("lacks a record, or has one twice");
     } catch (const std::runtime_error& e) {
-        throw std::runtime_error(path_ + " does not fit this program, although it is not damaged: it " + e.what() + "; go on with the program that wrote it");
+        throw std::runtime_error(path_ + " is not damaged, but does not fit this program: it " + e.what() + "; continue with the program that wrote it");
     }
 }
 

@@ -56,7 +56,7 @@ RecordLayout comtrade_layout(const std::vector<Column>& columns, const Sampling&
     for (std::size_t i = 0; i < columns.size(); ++i) {
         const Column& c = columns[i];
         if (c.name.size() > kNameLength || field(c.name) != c.name)
-            throw std::runtime_error("channel '" + c.name + "' has a name that COMTRADE cannot hold, which takes up to 128 characters and no comma: "
+            throw std::runtime_error("channel '" + c.name + "' has a name that is not possible in COMTRADE (up to 128 characters, no comma): "
                                      "write HDF5 (FILE.h5) or leave it out");
         // a = 1, b = 0, no skew, the range of FLOAT32, primary values.
         head += std::to_string(i + 1) + "," + c.name + ",,," + (c.unit.empty() ? "NONE" : c.unit) + ",1,0,0,-3.4028235E38,3.4028235E38,1,1,P" + kEnd;
@@ -75,7 +75,7 @@ RecordLayout comtrade_layout(const std::vector<Column>& columns, const Sampling&
     head += digits(0, kByteDigits) + " ---" + kEnd;
     out.data_at = head.size();
     out.stamp = [](std::uint64_t record) {
-        if (record >= std::numeric_limits<std::uint32_t>::max()) throw std::runtime_error("COMTRADE counts records with 32 bits: take a larger --decimate");
+        if (record >= std::numeric_limits<std::uint32_t>::max()) throw std::runtime_error("COMTRADE counts records with 32 bits: use a larger --decimate");
         const std::uint32_t words[] = {static_cast<std::uint32_t>(record) + 1, static_cast<std::uint32_t>(record)};
         return std::string(reinterpret_cast<const char*>(words), sizeof words);
     };

@@ -129,7 +129,7 @@ std::vector<Growing> growing(const Image& one, const Image& two, std::uint64_t r
                     at += sizeof at - 1 - back;
                     found = true;
                 }
-        if (!found) throw std::runtime_error("this HDF5 library says how many records there are in a way that is not known here: write COMTRADE (FILE.cff)");
+        if (!found) throw std::runtime_error("this HDF5 library stores the number of records in an unknown way: write COMTRADE (FILE.cff)");
     }
     return out;
 }
@@ -142,7 +142,7 @@ RecordLayout hdf5_layout(const std::vector<Column>& columns, const Sampling& of)
     const std::uint64_t record_bytes = out.record_bytes(columns.size());
     const Image none = image(columns, of, 0), one = image(columns, of, 1), two = image(columns, of, 2);
     if (none.data_at != one.data_at || one.data_at != two.data_at)
-        throw std::runtime_error("this HDF5 library places values by how many there are: write COMTRADE (FILE.cff)");
+        throw std::runtime_error("in this HDF5 library, the place of values depends on their number: write COMTRADE (FILE.cff)");
     out.head.assign(none.bytes.data(), none.data_at);
     out.data_at = one.data_at;
     out.stamp = [of](std::uint64_t record) { return word(std::bit_cast<std::uint64_t>(static_cast<double>(of.first + record) * of.interval_s)); };
@@ -163,7 +163,7 @@ RecordLayout hdf5_layout(const std::vector<Column>& columns, const Sampling& of)
 }
 #else
 RecordLayout hdf5_layout(const std::vector<Column>&, const Sampling&) {
-    throw std::runtime_error("this program is built without HDF5: write COMTRADE (FILE.cff), or build it where the HDF5 library is");
+    throw std::runtime_error("this program is built without HDF5: write COMTRADE (FILE.cff), or build it with the HDF5 library");
 }
 #endif
 

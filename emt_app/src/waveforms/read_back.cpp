@@ -26,8 +26,8 @@ ReadBack read_back(MPI_Comm comm, const std::string& path, const RecordLayout& l
     ReadBack out;
     std::error_code error;
     const std::uint64_t there = std::filesystem::file_size(path, error), due = layout.data_at + records * record_bytes;
-    if (error) out.failure = "cannot look at it: " + error.message();
-    else if (there != due) out.failure = "it has " + std::to_string(there) + " bytes, and " + std::to_string(due) + " were written";
+    if (error) out.failure = "cannot read its size: " + error.message();
+    else if (there != due) out.failure = "it has " + std::to_string(there) + " bytes, but " + std::to_string(due) + " were written";
     forget(path);
     MPI_Barrier(comm);  // nobody forgets what another is reading
     MPI_File file = MPI_FILE_NULL;

@@ -14,7 +14,7 @@
 
 namespace emt {
 
-constexpr const char* kLess = "less is there than was written, as on a full disk or beyond a quota";
+constexpr const char* kLess = "the file has less data than was written: check for a full disk or a quota";
 
 RecordFile::RecordFile(MPI_Comm comm, int rank, std::string path, RecordLayout layout, const std::vector<Column>& columns,
                        std::uint64_t buffer, bool collective, bool digests)

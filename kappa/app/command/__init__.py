@@ -1,4 +1,4 @@
-"""The command ``kappa``: a file for each subcommand, with its arguments, its help and its exit status.
+"""The command ``kappa``: one file for each subcommand, with its arguments, help and exit status.
 
-``main.py`` names them and turns errors into messages. Nothing imports it.
+``main.py`` lists the subcommands and turns errors into messages. No other package imports this one.
 """

@@ -1,4 +1,4 @@
-"""``kappa acceptance``: ``plan``, ``run``, ``report`` and ``sign``."""
+"""``kappa acceptance``: ``plan``, ``run``, ``report``, ``sign`` and ``log``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import pathlib
 from typing import TYPE_CHECKING
 
+from kappa.app.command.acceptance_log import add_log
 from kappa.app.command.arguments import SITE_HELP, Words, add_json, alone, parser, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
     from reports.acceptance.plan import AcceptancePlan
 
 _DESCRIPTION = """\
-The clauses of a contract (acceptance.yaml of a site) held against repeated runs.
+Check a contract, clause by clause, with repeated runs. The contract is the file acceptance.yaml of the site.
 
   ACCEPTED      0  every mandatory clause is met or waived
   NOT ACCEPTED  1  a mandatory clause is not met
-  INCOMPLETE    2  none is unmet, but a mandatory clause lacks samples"""
+  INCOMPLETE    2  every mandatory clause with enough samples is met, but one lacks samples"""
 _EXAMPLES = """\
-  kappa acceptance plan embedded                    what would run, on how many nodes, for how long
-  kappa acceptance run embedded acceptance-2026     stop it at any moment; the same command goes on
-  kappa acceptance report acceptance-2026           writes acceptance-2026/dossier
-  kappa acceptance sign acceptance-2026/dossier gpg --party vendor     the second party
-  kappa verify acceptance-2026/dossier              was anything altered since?
+  kappa acceptance plan embedded                    show what would run, on how many nodes, for how long
+  kappa acceptance run embedded acceptance-2026     stop it at any time; the same command continues
+  kappa acceptance report acceptance-2026           write acceptance-2026/dossier
+  kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
+  kappa acceptance log acceptance-2026 show         show the outages, for clauses of reliability and availability
+  kappa verify acceptance-2026/dossier              check that the dossier is unaltered
 """
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
 INTERRUPTED = 2
@@ -48,21 +50,26 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     of_site = Words(add_help=False)
     of_site.add_argument("site", metavar="SITE", help=SITE_HELP)
     of_site.add_argument(
-        "--contract", metavar="FILE", type=pathlib.Path, help="another contract than SITE/acceptance.yaml"
+        "--contract", metavar="FILE", type=pathlib.Path, help="use this contract instead of SITE/acceptance.yaml"
     )
     of_site.add_argument(
         "--results", metavar="DIR", type=pathlib.Path,
-        help="stored runs to take run times from (default: results/SYSTEM/runs)",
+        help="take run times from the stored runs in DIR (default: results/SYSTEM/runs)",
     )  # fmt: skip
 
     planned = actions.add_parser(
         "plan",
         parents=[of_site],
         formatter_class=raw,
-        help="print what would run; submits nothing",
-        description="Print the series that the contract's clauses select, the repeats, nodes and time.\n"
-        "Exit status: 0 when every clause selects one series, 2 otherwise.",
+        help="print what would run; submit nothing",
+        description="Print the series that the contract's clauses select, the repeats, nodes and time. For clauses\n"
+        "about outages: the length of the test, the allowed interrupts and the risks of both parties.\n"
+        "Exit status: 0 every clause selects one series, 2 otherwise.",
     )
+    planned.add_argument(
+        "--characteristic", metavar="FILE", type=pathlib.Path,
+        help="write the operating characteristics of the reliability clauses as an HTML page",
+    )  # fmt: skip
     add_json(planned)
     planned.set_defaults(act=_plan)
 
@@ -70,34 +77,34 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "run",
         parents=[of_site],
         formatter_class=raw,
-        help="run what is left of the contract, through ReFrame and Slurm",
-        description="Run each repeat as a ReFrame session of its own. DIR has to be on a file system that the nodes\n"
-        "see. SIGTERM or Ctrl-C stops it; the same command goes on with what is left.\n"
-        "Exit status: 0, 1 or 2 as the verdict's on what DIR then holds; 2 when it was stopped.",
+        help="run the remaining repeats of the contract",
+        description="Run each repeat as a separate ReFrame session. DIR must be on a file system that the nodes see.\n"
+        "SIGTERM or Ctrl-C stops the command. The same command continues with the remaining repeats.\n"
+        "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE, by the results in DIR; 2 also if it was stopped.",
     )
-    running.add_argument("folder", metavar="DIR", type=pathlib.Path, help="where contract and results are kept")
+    running.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
     running.add_argument(
         "--again",
         action="store_true",
-        help="also run repeats anew that failed; the dossier tells of the earlier attempt",
+        help="also run failed repeats again; the dossier lists the earlier attempt",
     )
     running.set_defaults(act=_run)
 
     report = actions.add_parser(
         "report",
         formatter_class=raw,
-        help="write the dossier of what was run",
-        description="Write the dossier: HTML, PDF, contract, raw results, manifest. Runs nothing; the same results\n"
-        "give the same dossier. A waiver that is given after measuring goes into the contract, then into the dossier\n"
-        "by --contract; the dossier keeps both versions.\n"
+        help="write the dossier of the runs in DIR",
+        description="Write the dossier: HTML, PDF, contract, raw results, manifest. The command runs no check.\n"
+        "The same results give the same dossier. To add a waiver after the measurements, write it into the contract\n"
+        "and pass the contract with --contract. The dossier keeps both versions.\n"
         "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
     )
-    report.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder that run filled")
+    report.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder of `kappa acceptance run`")
     report.add_argument(
-        "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="a new folder (default: DIR/dossier)"
+        "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="write into this new folder (default: DIR/dossier)"
     )
     report.add_argument(
-        "--contract", metavar="FILE", type=pathlib.Path, help="the contract with the waivers that were given since"
+        "--contract", metavar="FILE", type=pathlib.Path, help="the contract with waivers added after the run"
     )
     report.add_argument("--no-pdf", action="store_true", help="write no PDF")
     report.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
@@ -106,15 +113,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     signing = actions.add_parser(
         "sign",
         formatter_class=raw,
-        help="sign a dossier that is finished",
-        description="Add a detached signature to a dossier, for instance that of the second party.\n"
-        "What does not verify is not signed.",
+        help="sign a finished dossier",
+        description="Add a detached signature to a dossier, for instance of the second party.\n"
+        "The command verifies the dossier first, and does not sign an altered one.",
     )
     signing.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
     signing.add_argument("how", metavar="HOW", help=_HOW)
-    signing.add_argument("--party", metavar="NAME", default="", help="who signs, for the name of the file")
+    signing.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
     signing.set_defaults(act=_sign)
 
+    add_log(actions)
     return words.parse_args(arguments)
 
 
@@ -127,6 +135,11 @@ def _plan(options: argparse.Namespace) -> int:
     with stopping() as stop:
         planned = _planned(options, site, contract, Conductor(stop))
     status = 2 if planned.unresolved else 0
+    if options.characteristic:
+        from kappa.core.ground.whole_files import write_atomically
+        from reports.acceptance.dossier_page import characteristic_page
+
+        write_atomically(options.characteristic, characteristic_page(contract), 0o644)
     write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
     if not alone(options.json):
         show_plan(contract, planned)
@@ -150,13 +163,13 @@ def _run(options: argparse.Namespace) -> int:
                 conductor = Conductor(stop, [lock])
                 planned = _planned(options, site, contract, conductor)
                 for clause, why in planned.unresolved.items():
-                    say(f"{clause}: nothing is run: {why}")
+                    say(f"{clause}: not run: {why}")
                 run_left(campaign, planned, site, conductor, options.again)
         except StoppedError as err:
-            say(f"{err}; what is finished is kept, the same command goes on")
+            say(f"{err}; finished repeats are kept; run the same command to continue")
             return INTERRUPTED
         except OSError as err:
-            raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run again to go on") from err
+            raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run the same command to continue") from err
         verdict = judge(campaign)
     show_verdict(verdict)
     say(f"write the dossier with: kappa acceptance report {options.folder}")
@@ -167,13 +180,14 @@ def _report(options: argparse.Namespace) -> int:
     from reports.acceptance.campaign import Campaign
     from reports.acceptance.dossier import write_dossier
     from reports.acceptance.listing import say, show_verdict
+    from reports.acceptance.outage_log import log_at_rest
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
     if options.contract:
         with campaign.locked():
             campaign.freeze(options.contract)
-    with campaign.at_rest():
+    with campaign.at_rest(), log_at_rest(options.folder):
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     show_verdict(verdict)
     say(f"dossier: {target}")
@@ -187,7 +201,7 @@ def _sign(options: argparse.Namespace) -> int:
 
     problems = verify(options.dossier).problems
     if problems:
-        raise InputError(f"{clean(str(options.dossier))} is not signed: {problems[0]}")
+        raise InputError(f"{clean(str(options.dossier))}: not signed, because it does not verify: {problems[0]}")
     say(f"signed: {sign(options.dossier, options.how, options.party)}")
     return 0
 
@@ -199,7 +213,7 @@ def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
     folder = site_folder(options.site)
     site = Site(folder)
     site.require_sound()
-    # A folder without a description holds no names to compare with.
+    # Without a description there are no names to compare with.
     agreed = None if options.contract else site.contract
     return site, agreed or load_contract(options.contract or folder / FILE, site.description)
 

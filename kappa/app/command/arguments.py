@@ -1,4 +1,4 @@
-"""Arguments that several commands have, how all of their parsers look, and ``--json FILE``."""
+"""Arguments that several commands share, the common parser, and ``--json FILE``."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from kappa.core.sites.load import Site
 
 RUN_HELP = (
-    "a site, whose newest run counts, or ReFrame's JSON report, or a folder with run-report*.json or report*.json"
-    " (the newest counts) or with runs"
+    "a site (its newest run), a JSON report of ReFrame, or a folder with runs, run-report*.json or report*.json"
+    " (the newest one)"
 )
-SITE_HELP = "name of a site (`kappa site list`), or the path to its folder"
-# How often a night measures each node whose turn it is.
+SITE_HELP = "a site's name (`kappa site list` shows all), or the path to its folder"
+# How often a night measures each node that is due.
 REPEATS = 3
-JSON_HELP = "write FILE for machines, too; - writes it on standard output, and nothing else"
+JSON_HELP = "also write the result to FILE as JSON; with - write only JSON, to standard output"
 STDOUT = pathlib.Path("-")
 
 
 class Words(argparse.ArgumentParser):
-    """A parser that suggests the nearest legal word."""
+    """An argument parser that suggests the nearest legal word."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -38,21 +38,21 @@ class Words(argparse.ArgumentParser):
 
 
 class GivenSite(str):
-    """What stands for a site: its name, or the path to its folder."""
+    """A site as given on the command line: its name, or the path to its folder."""
 
     def resolved(self) -> str:
         return site_name(self)
 
 
 class GivenSiteWithResults(str):
-    """What stands for a site of which there may be nothing but a folder with results."""
+    """A site as given on the command line. Only its folder with results must exist."""
 
     def resolved(self) -> str:
         return site_with_results(self)
 
 
 class GivenRun(str):
-    """What stands for a run: the path of its report or folder, or a site whose newest it is."""
+    """A run as given on the command line: the path of its report or folder, or a site, for its newest run."""
 
     def resolved(self) -> pathlib.Path:
         from kappa.app.conduct.validation import settle_given
@@ -63,9 +63,9 @@ class GivenRun(str):
 
 
 def resolved(options: argparse.Namespace) -> argparse.Namespace:
-    """Put the name in place of each given site, and the path of its report in place of each given run.
+    """Replace each given site by its name, and each given run by the path of its report.
 
-    :raises InputError: there is no such site or run; the message suggests the nearest one.
+    :raises InputError: there is no such site or run. The message suggests the nearest one.
     """
     for key, given in vars(options).items():
         if isinstance(given, GivenSite | GivenSiteWithResults | GivenRun):
@@ -84,32 +84,32 @@ def parser(name: str, description: str, examples: str = "", usage: str | None = 
 
 
 def add_site(to: argparse.ArgumentParser, *, results: bool = False) -> None:
-    """Add SITE, for `resolved`.
+    """Add the argument SITE, for `resolved`.
 
-    :param results: for a command that needs nothing but results, which a site may have left.
+    :param results: the command needs only results, so the site's description may be missing.
     """
     to.add_argument("site", metavar="SITE", type=GivenSiteWithResults if results else GivenSite, help=SITE_HELP)
 
 
 def add_stored(to: argparse.ArgumentParser, name: str, help: str = RUN_HELP, nargs: str | None = None) -> None:
-    """Add a RUN, or an option with one, for `resolved`."""
+    """Add the argument RUN, or an option that takes a run, for `resolved`."""
     to.add_argument(name, metavar="RUN", type=GivenRun, help=help, nargs=nargs)
 
 
 def add_run(to: argparse.ArgumentParser) -> None:
     add_stored(to, "run")
     to.add_argument(
-        "--site", metavar="SITE", help="judge by this site: a name, or a folder with site.yaml (default: the run's)"
+        "--site", metavar="SITE", help="judge by this site: a name or a folder with site.yaml (default: the run's site)"
     )
     to.add_argument(
         "--mode",
         metavar="MODE",
-        help="the mode that had to run (default: the session's, or else the site's default)",
+        help="judge by this mode (default: the session's mode, else the site's default mode)",
     )
 
 
 def site_of(options: argparse.Namespace) -> Site | None:
-    """The site that ``--site`` names, if it was given.
+    """Return the site that ``--site`` names, or None if the option was not given.
 
     :raises InputError: there is no such site.
     """
@@ -122,14 +122,14 @@ def site_of(options: argparse.Namespace) -> Site | None:
     if not (folder / FILE).is_file():
         folder = site_folder(options.site)
     if not (folder / FILE).is_file():
-        raise InputError(f"there is no {clean(str(folder / FILE))}: --site names a site, or the folder of one")
+        raise InputError(f"there is no {clean(str(folder / FILE))}: give --site a site's name, or its folder")
     return Site(folder)
 
 
 def require_described(site: str) -> None:
-    """Read ``site.yaml`` of the site of this name, if it lies here: a wrong name in it is told before it is used.
+    """Read ``site.yaml`` of the named site, if its folder exists, so that its mistakes are reported first.
 
-    :raises InputError: it cannot be used.
+    :raises InputError: the file cannot be used.
     """
     from kappa.core.sites.load import Site
 
@@ -144,7 +144,7 @@ def add_json(to: argparse.ArgumentParser) -> None:
 
 def add_table(to: argparse.ArgumentParser) -> None:
     to.add_argument(
-        "--table", metavar="FILE", type=pathlib.Path, help="write the tables into this Markdown file, between its marks"
+        "--table", metavar="FILE", type=pathlib.Path, help="write the tables between the markers of this Markdown file"
     )
 
 
@@ -167,13 +167,13 @@ def node_hours(text: str) -> float:
 
 def number(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, found {text!r}")
     return int(text)
 
 
 def nights(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of nights, 0 for no rotation, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number of nights, or 0 for no rotation, found {text!r}")
     return int(text)
 
 
@@ -191,24 +191,24 @@ def probability(text: str) -> float:
 
 
 def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What comes before ``--``, and what follows it, which is for ReFrame."""
+    """Return the arguments before ``--``, and those after it, which are for ReFrame."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:split], arguments[split + 1 :]
 
 
 def alone(path: pathlib.Path | None) -> bool:
-    """Whether nothing else may be printed on standard output."""
+    """Return whether the JSON goes to standard output, so that nothing else may be printed there."""
     return path == STDOUT
 
 
 def write_json(path: pathlib.Path | None, document: Any) -> None:
-    """Write ``document``, or a text that is JSON already, if it was asked for.
+    """Write ``document`` as JSON, unless ``path`` is None. A ``str`` is written as it is.
 
-    :raises InputError: the file cannot be written; nothing is left behind.
+    :raises InputError: the file cannot be written. No partial file remains.
     """
     if path is None:
         return
-    # What is no number in JSON (infinity, for instance) is none here either.
+    # JSON has no infinity and no NaN, so refuse them.
     text = document if isinstance(document, str) else json.dumps(document, indent=1, allow_nan=False) + "\n"
     if alone(path):
         print(text, end="", flush=True)

@@ -10,13 +10,15 @@ from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import written_beside
 
 _DESCRIPTION = """\
-Pack what a vendor's ticket needs of a finding into one archive: all that its measurements wrote, the record, the site's
-files, versions, and the commands that repeat it. User names, addresses and secrets are taken out; REDACTED.txt in it
-lists where. Names of nodes stay. Look at it before you send it: no rule knows all that is private.
+Pack the evidence for one finding into an archive for a vendor's ticket: the raw output of the measurements, the record,
+the site's files, versions, and the commands that repeat it.
 
-FINDING is a suspect node, a check or a case by its name, or the number of a failure as the verdict lists them.
+Kappa removes user names, addresses and secrets, and lists each place in REDACTED.txt. It keeps the names of nodes.
+Read the archive before you send it: Kappa cannot know everything that is private.
 
-Exit status: 0 when it was written, 2 when there is no such finding or the run cannot be used."""
+FINDING is a suspect node, a check, a case, or the number of a failure in the verdict's list.
+
+Exit status: 0 written, 2 there is no such finding or the run cannot be used."""
 _EXAMPLES = """\
   kappa bundle results/mycluster/runs/20261122T020000-nightly node17
   kappa bundle mycluster 1 -o ticket.tar.gz
@@ -28,7 +30,7 @@ def run(arguments: list[str]) -> int:
     add_run(words)
     words.add_argument("finding", metavar="FINDING", help="a suspect node, a check, a case, or the number of a failure")
     words.add_argument(
-        "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: bundle-FINDING.tar.gz here)"
+        "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: ./bundle-FINDING.tar.gz)"
     )
     options = resolved(words.parse_args(arguments))
     from reports.bundle.contents import chosen, contents
@@ -42,12 +44,12 @@ def run(arguments: list[str]) -> int:
     with written_beside(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
         for path, text in sorted(texts.items()):
             content = text.encode("utf-8")
-            # Without owner and time, which would tell who made it.
+            # No owner and no time: they would show who made the archive.
             entry = tarfile.TarInfo(f"{name}/{path}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     print(
         f"{clean(str(target))}: {counted(len(cases), 'case')}, {counted(len(texts), 'file')};"
-        " REDACTED.txt in it lists what was taken out"
+        " its REDACTED.txt lists what Kappa removed"
     )
     return 0

@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from reports.predicted.pairs import PredictedPair
 
 _DESCRIPTION = """\
-Fit a fabric to a real partition: latency, bandwidth and software overhead from the ping-pong (OsuLatency) and the
-bursts (OsuBandwidth) of a run. Then simulate on it what the fit did not see, the allreduce and the exchange of the EMT
-application, and state the error on them. The fabric is written where `kappa validate simulated` finds it; with
-`predicted_by: NAME` in the site's partition, reports show what it predicts beside what is measured.
+Fit a simulated fabric to a real partition. Latency, bandwidth and software overhead come from the ping-pong
+(OsuLatency) and the bursts (OsuBandwidth) of a run.
 
---sweep also simulates the barriers with the software's overhead varied about the fitted value, --times N what the
-partition would give with N times its nodes, with the range that the error implies.
+Kappa then simulates the allreduce and the exchange of the EMT application, which the fit did not use, and states the
+error of the prediction. It writes the fabric where `kappa validate simulated` finds it. With `predicted_by: NAME` in
+the site's partition, reports show each prediction beside the measured value.
 
-Exit status: 0 when it was fitted; 2 when the run lacks a measurement, or nothing can be simulated."""
+Exit status: 0 fitted; 2 the run lacks a measurement, or the simulation is not possible."""
 _EXAMPLES = """\
   kappa calibrate embedded cpu
   kappa calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
 """
-#: The overhead of the sweep, as shares of the fitted one: NSIM-ACE, figure 2, varies 0.8 us from 0.6 to 0.9.
+#: Overheads of the sweep, as shares of the fitted one. NSIM-ACE, figure 2, varies 0.8 us from 0.6 to 0.9.
 SWEEP = (0.75, 0.875, 1.0, 1.125)
 BARRIERS = "PutBarrier"
 
@@ -87,11 +86,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     words = parser("calibrate", _DESCRIPTION, _EXAMPLES)
     add_site(words)
     words.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
-    add_stored(words, "--run", f"{RUN_HELP}; default: the site's newest run")
-    words.add_argument("--name", metavar="NAME", type=name, help="of the fabric (default: SITE-PARTITION)")
-    words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric there")
-    words.add_argument("--sweep", action="store_true", help="barrier times over the software's overhead")
-    words.add_argument("--times", metavar="N", type=int, help="what N times the nodes would give")
+    add_stored(words, "--run", f"fit to this run: {RUN_HELP}; default: the newest run of SITE")
+    words.add_argument("--name", metavar="NAME", type=name, help="name of the fabric (default: SITE-PARTITION)")
+    words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric to FILE")
+    words.add_argument(
+        "--sweep", action="store_true",
+        help="also simulate barriers with 0.75 to 1.125 times the fitted software overhead",
+    )  # fmt: skip
+    words.add_argument(
+        "--times", metavar="N", type=int, help="also predict N times the nodes, with the range that the error implies"
+    )
     return words.parse_args(arguments)
 
 
@@ -110,7 +114,7 @@ def _tell(fabric: SimulatedFabric, found: list[PredictedPair], path: pathlib.Pat
     print(f"{fabric.name}: latency {figure(2 * link.cable_latency_us.value)} us between nodes,", end=" ")
     print(f"bandwidth {figure(link.bandwidth_gb_s.value)} GB/s,", end=" ")
     print(f"overhead {figure(software.send_us.value)} us to send and {figure(software.receive_us.value)} us to receive")
-    print("held out of the fit:")
+    print("not used by the fit:")
     for pair in found:
         off = f"{figure(pair.measured)} {pair.unit} measured, {figure(pair.predicted)} predicted"
         print(f"  {pair.name}: {off}, {figure(pair.worse_by)} times worse than predicted")
@@ -121,7 +125,7 @@ def _tell(fabric: SimulatedFabric, found: list[PredictedPair], path: pathlib.Pat
 
 
 def _sweep(fabric: SimulatedFabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
-    """The barriers with the software's overhead varied, beside those measured."""
+    """Print the simulated barriers for several software overheads, and the measured ones."""
     from kappa.app.conduct.prediction import simulate
     from reports.predicted.calibrate import with_software
 
@@ -136,13 +140,13 @@ def _sweep(fabric: SimulatedFabric, measured: list[Case], work: pathlib.Path, co
 
 
 def _extrapolate(fabric: SimulatedFabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
-    """What so many times the nodes would give, with the range of the error on what was held out."""
+    """Print the prediction for ``times`` as many nodes, with the range from the error on the held-out checks."""
     from kappa.app.conduct.prediction import simulate
     from reports.predicted.calibrate import HELD_OUT, with_times_nodes
 
     larger = with_times_nodes(fabric, times)
     error = fabric.error or 1.0
-    print(f"with {larger.nodes} nodes instead of {fabric.nodes}, and what an error of {figure(error)} times allows:")
+    print(f"with {larger.nodes} nodes instead of {fabric.nodes}, and the range for an error of {figure(error)} times:")
     for case in simulate([larger], [*HELD_OUT, BARRIERS, "RandomRing"], work, conductor)[larger.name]:
         for metric in case.metrics:
             if metric.value is not None:

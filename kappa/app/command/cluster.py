@@ -1,4 +1,4 @@
-"""``kappa cluster``: the program of a site that brings its cluster, which runs without any Python environment, too."""
+"""``kappa cluster``: run the cluster program of a site. That program needs no Python environment."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home, known_sites
 
 _OPTION = "--site="
-#: Beside ``cluster``: makes ready what the site runs.
+#: A program beside ``cluster`` that installs what the site needs.
 _SETUP = "setup"
 
 
@@ -19,13 +19,13 @@ def run(arguments: list[str]) -> NoReturn:
     given = [arguments.pop(0).removeprefix(_OPTION)] if arguments and arguments[0].startswith(_OPTION) else [*clusters]
     if len(given) != 1 or given[0] not in clusters:
         known = ", ".join(clusters) or "none"
-        raise InputError(f"expected kappa cluster {_OPTION}SITE …; the sites that bring a cluster are {known}")
+        raise InputError(f"expected `kappa cluster {_OPTION}SITE …`; sites that start their own cluster: {known}")
     cluster = clusters[given[0]]
     command = [str(cluster), *arguments]
     if arguments[:1] == [_SETUP]:
         setup = cluster.with_name(_SETUP)
         if not setup.is_file():
-            raise InputError(f"{given[0]} has no {_SETUP}: its cluster needs nothing else")
+            raise InputError(f"{given[0]} has no program {_SETUP}: its cluster needs no setup")
         command = [str(setup), str(home()), sys.executable, *arguments[1:]]
     sys.stdout.flush()
     os.execv(command[0], command)

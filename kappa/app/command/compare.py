@@ -2,32 +2,36 @@
 
 import pathlib
 
-from kappa.app.command.arguments import add_stored, parser, resolved
+from kappa.app.command.arguments import RUN_HELP, add_stored, parser, resolved
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
-Compare the second run with the first, metric by metric: two nights, two sites, or two MPI libraries. A change has an
-interval where both runs measured the same nodes or measured several times, or where earlier runs of the same mode lie
-beside the first one.
+Compare two runs, metric by metric: two nights, two sites, or two MPI libraries. With one RUN, Kappa compares it with
+the run before it.
 
-Exit status: 0 when they were compared, whatever changed; 2 on an unusable report, or nothing that both measured."""
+Kappa states a confidence interval for a change in each of these cases:
+  - both runs measured the same nodes;
+  - both runs measured several times;
+  - earlier runs of the same mode are stored beside the first one.
+
+Exit status: 0 compared, whatever changed; 2 a report is unusable, or the runs have no metric in common."""
 _EXAMPLES = """\
-  kappa compare embedded                            the newest run of a site with the one before it
+  kappa compare embedded                            the newest run of a site, with the run before it
   kappa compare results/a/runs/20261121T020000-nightly results/a/runs/20261122T020000-nightly
-  kappa compare siteA siteB                         the newest run of each
+  kappa compare siteA siteB                         the newest runs of two sites
   kappa compare openmpi.json mpich.json --html mpi.html --csv mpi.csv
 """
 
 
 def run(arguments: list[str]) -> int:
     words = parser("compare", _DESCRIPTION, _EXAMPLES)
-    add_stored(words, "before")
-    add_stored(words, "after", "the run that is compared with it; alone, RUN is compared with the run before it", "?")
-    words.add_argument("--all", action="store_true", help="show what is within what varies anyway, too")
-    words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="write a page, too")
-    words.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="write a table for machines, too")
+    add_stored(words, "before", f"the first run: {RUN_HELP}")
+    add_stored(words, "after", "the second run, which is compared with the first", "?")
+    words.add_argument("--all", action="store_true", help="also show changes within the usual variation")
+    words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page")
+    words.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="also write the table as CSV")
     options = resolved(words.parse_args(arguments))
     from reports.compare.compare import as_csv, compare, show
     from reports.compare.figures import Past, figures_of, past_of

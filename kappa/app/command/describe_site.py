@@ -21,21 +21,23 @@ if TYPE_CHECKING:
     from kappa.app.survey.found import Survey
 
 _DESCRIPTION = """\
-Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and
-settings, then one job of seconds for each kind of nodes. Everything that is found is shown with where it comes from.
-What cannot be found is marked FILL IN in site.yaml, and makes a verdict INCOMPLETE until it is.
+Describe this login node's cluster as the site NAME. Kappa asks Slurm for nodes, partitions, switches and settings, and
+runs one job of seconds on each kind of node. It prints each value with its source.
 
-Load the modules that you compile with before. Where the site is there already, nothing is written: what changed on the
-cluster since is shown, and what it would change in the files; --write then changes those that nobody has edited.
+First load the modules with which you compile. Afterwards answer each FILL IN in site.yaml and expected.yaml. Each one
+marks a value that Kappa could not find, and makes every verdict INCOMPLETE.
 
-Exit status: 0 written, or nothing has changed; 1 something has changed; 2 it could not be done."""
+If the site exists already, Kappa writes nothing. It shows what changed on the cluster and how the files would change.
+With --write it updates the files that you have not edited.
+
+Exit status: 0 written, or nothing has changed; 1 something has changed; 2 error."""
 _EXAMPLES = """\
   kappa site new mycluster
   kappa site new mycluster --path /opt/osu/bin --access=--account=hpc
-  kappa site new mycluster                         again: what changed since
-  kappa site new mycluster --write                 and take it over
+  kappa site new mycluster                         the second time: show what changed since
+  kappa site new mycluster --write                 and update the files
 """
-#: What was found, beside the site that was made of it.
+#: The survey from which Kappa wrote the site, in the site's folder.
 FOUND = "found.json"
 _JOB_S = 120.0
 _READABLE = 0o644
@@ -52,7 +54,7 @@ def run(arguments: list[str]) -> int:
     folder = only_site(options.site) or own_sites() / options.site
     before = load_json(folder / FOUND, Survey) if (folder / FOUND).is_file() else None
     if before is None and folder.exists():
-        raise InputError(f"{clean(str(folder))} is there, and was not written by `kappa site new`: choose another name")
+        raise InputError(f"{clean(str(folder))} exists, and `kappa site new` did not write it: choose another name")
     path, access = options.path, options.access
     if before and not (path or access):
         path, access = before.path, before.access
@@ -71,19 +73,20 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "new", help="write a site by asking the cluster", description=_DESCRIPTION, epilog=f"examples:\n{_EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    new.add_argument("site", metavar="NAME", type=name, help="of the new folder, in site_configs or where --sites says")
+    new.add_argument("site", metavar="NAME", type=name, help="the new site, a folder in site_configs or in --sites")
     new.add_argument(
-        "--path", metavar="FOLDER", action="append", default=[], help="with benchmark programs, goes first on PATH"
-    )
-    new.add_argument(
-        "--access", metavar="OPTION", action="append", default=[],
-        help="of every job, for instance --access=--account=NAME",
+        "--path", metavar="FOLDER", action="append", default=[],
+        help="a folder with benchmark programs, first on PATH; repeat for more",
     )  # fmt: skip
     new.add_argument(
-        "--wait", metavar="S", type=float, default=_JOB_S, help=f"for the job of each kind (default: {_JOB_S:g})"
+        "--access", metavar="OPTION", action="append", default=[],
+        help="a Slurm option for every job, for instance --access=--account=NAME; repeat for more",
+    )  # fmt: skip
+    new.add_argument(
+        "--wait", metavar="S", type=float, default=_JOB_S, help=f"wait S seconds for each job (default: {_JOB_S:g})"
     )
-    actions.add_parser("list", help="the sites there are, and their folders")
-    new.add_argument("--write", action="store_true", help="change the files of a site that is there")
+    actions.add_parser("list", help="list all sites and their folders")
+    new.add_argument("--write", action="store_true", help="update the files of an existing site")
     return words.parse_args(arguments)
 
 
@@ -109,7 +112,7 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
     _say(f"written to {folder}")
     for title, part in found.parts.items():
         for limit in too_small(part):
-            _say(f"too small on {title}: {limit}")
+            _say(f"limit too small on {title}: {limit}")
     open_ends = asked(found)
     if open_ends:
         _say(f"{counted(len(open_ends), 'place')} to fill in:")
@@ -126,7 +129,7 @@ def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.da
 
     changed = changes(before, now)
     if not changed:
-        _say("nothing has changed on the cluster since")
+        _say("the cluster has not changed")
         return 0
     for line in changed:
         _say(line)
@@ -134,13 +137,13 @@ def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.da
     for path in sorted({*was, *new}):
         _say("".join(difflib.unified_diff(_lines(was, path), _lines(new, path), f"{path}, then", f"{path}, now")))
     if not write:
-        _say("nothing was written; --write takes it over")
+        _say("nothing was written; add --write to update the files")
         return 1
     for path, text in new.items():
         if text == was.get(path):
             continue
         if _edited(folder / path, was.get(path, "")):
-            _say(f"{path} was edited since it was written, and is left: apply the change above to it")
+            _say(f"{path}: not updated, because you have edited it; apply the change above by hand")
         else:
             _write(folder / path, text)
     _write(folder / FOUND, kept(now))
@@ -153,7 +156,7 @@ def _lines(files: dict[str, str], path: str) -> list[str]:
 
 
 def _edited(path: pathlib.Path, written: str) -> bool:
-    """Dates aside: a reference keeps the day on which it was first written."""
+    """Return whether the user edited the file. Dates do not count: a reference keeps its first date."""
     there = path.read_text(encoding="utf-8") if path.is_file() else ""
     return bool(there) and _undated(there) != _undated(written)
 

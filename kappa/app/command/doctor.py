@@ -11,20 +11,25 @@ from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import stopping
 
 _DESCRIPTION = """\
-Say whether a site can run what it promises, one line a matter, with the remedy behind what is wrong: Slurm answers and
-takes your jobs; nodes, cores, memory and GPUs are as site.yaml has them; nodes see the same folders, may write and run
-programs there, and have room and quota; storage targets are there and shared as described; clocks and the user agree;
-compilers, modules and programs of each environment are there; and its MPI brings the ranks of a job into one world.
+Test whether the cluster is as the site's description says. Kappa prints one line for each test, with a remedy if
+something is wrong. It tests:
+  - Slurm answers and accepts your jobs;
+  - nodes, cores, memory and GPUs are as in site.yaml;
+  - nodes see the same folders, can write and run programs there, and have space and quota;
+  - storage targets exist and are shared as described;
+  - clocks and user agree on all nodes;
+  - compilers, modules and programs of each environment exist;
+  - MPI connects all ranks of a job.
 
-For each kind of access two jobs of seconds run, on two nodes. Nothing is left of them.
+Two jobs of seconds run for each kind of access, on two nodes. Kappa removes their files.
 
-Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be told."""
+Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be tested."""
 _EXAMPLES = """\
   kappa doctor mycluster
-  kappa doctor mycluster --nodes 8         on more nodes of each partition
-  kappa doctor mycluster --nodes all       on all that are in service
-  kappa doctor mycluster --wait 1800       where nodes are busy
-  kappa doctor mycluster --json -          for machines
+  kappa doctor mycluster --nodes 8         on eight nodes of each partition
+  kappa doctor mycluster --nodes all       on all nodes in service
+  kappa doctor mycluster --wait 1800       if nodes are busy
+  kappa doctor mycluster --json -          as JSON
 """
 _NODES, _WAIT_S = 2, 120.0
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
@@ -52,12 +57,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_site(words)
     words.add_argument(
         "--nodes", metavar="N", type=_nodes, default=_NODES,
-        help=f"of each partition, or `all` (default: {_NODES}; shared folders and MPI take two to tell)",
+        help=f"test N nodes of each partition, or `all` (default: {_NODES}, the fewest for shared folders and MPI)",
     )  # fmt: skip
     words.add_argument(
-        "--wait", metavar="S", type=_seconds, default=_WAIT_S, help=f"for free nodes, each job (default: {_WAIT_S:g})"
-    )
-    words.add_argument("--quiet", "-q", action="store_true", help="only what is not right")
+        "--wait", metavar="S", type=_seconds, default=_WAIT_S,
+        help=f"wait S seconds for free nodes, for each job (default: {_WAIT_S:g})",
+    )  # fmt: skip
+    words.add_argument("--quiet", "-q", action="store_true", help="print only problems")
     add_json(words)
     return words.parse_args(arguments)
 
@@ -66,13 +72,13 @@ def _nodes(text: str) -> int | None:
     if text == "all":
         return None
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a number from 1 on, or all, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, or all, found {text!r}")
     return int(text)
 
 
 def _seconds(text: str) -> float:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected whole seconds from 1 on, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected whole seconds, 1 or more, found {text!r}")
     return float(text)
 
 
@@ -82,7 +88,7 @@ def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:
             print(clean(one.line))
     of = {state: sum(one.state == state for one in matters) for state in SIGNS}
     sign = SIGNS[{PASS: RIGHT, FAIL: WRONG, INCOMPLETE: UNTOLD}[found]]
-    counts = f"{counted(of[RIGHT], 'matter')} right, {of[WRONG]} wrong, {of[UNTOLD]} could not be told"
+    counts = f"{counted(of[RIGHT], 'test')} right, {of[WRONG]} wrong, {of[UNTOLD]} could not be tested"
     print(f"{sign} {_WORDS[found]}: {counts}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""``kappa fabric``: the fabrics of simulated machines, what each of their numbers stands on, and what SimGrid reads."""
+"""``kappa fabric``: list the fabrics of simulated machines, show the source of each number, write SimGrid's files."""
 
 import argparse
 import datetime
@@ -20,9 +20,10 @@ from kappa.core.ground.whole_files import write_atomically
 TABLES = pathlib.Path("docs/simulated-tables.md")
 
 _DESCRIPTION = """\
-The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml.
+List and show the fabrics of simulated machines, and write SimGrid's files for them. A fabric is a file
+site_configs/simulated/fabrics/NAME.yaml.
 
-Exit status: 0 done, 2 a fabric is broken or unknown, or holds less than was asked for."""
+Exit status: 0 done, 2 a fabric is broken or unknown, or has fewer nodes or ranks than requested."""
 _EXAMPLES = """\
   kappa fabric list
   kappa fabric show hdr-8
@@ -33,15 +34,15 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     words = parser("fabric", _DESCRIPTION, _EXAMPLES)
-    words.add_argument("--folder", metavar="DIR", type=pathlib.Path, help="another folder with fabrics")
+    words.add_argument("--folder", metavar="DIR", type=pathlib.Path, help="use the fabrics in DIR")
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="each fabric in a line")
-    of_tables = actions.add_parser("tables", help="simulate the papers' machines and write their tables: 5 minutes")
+    actions.add_parser("list", help="list the fabrics, one per line")
+    of_tables = actions.add_parser("tables", help="simulate the papers' machines and write the tables (5 minutes)")
     of_tables.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, default=TABLES)
     for name, summary in (
-        ("show", "every number of a fabric, and its source"),
-        ("platform", "the platform that SimGrid reads, as XML"),
-        ("hosts", "the host of each rank, one a line, as smpirun reads them"),
+        ("show", "show every number of a fabric, and its source"),
+        ("platform", "write the platform file (XML) for SimGrid"),
+        ("hosts", "write the host file for smpirun: the host of each rank, one per line"),
     ):
         actions.add_parser(name, help=summary).add_argument("name", metavar="NAME", help="a fabric")
     _add_options(actions.choices["platform"], actions.choices["hosts"])
@@ -88,8 +89,8 @@ def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
 
 def _add_options(platform: argparse.ArgumentParser, hosts: argparse.ArgumentParser) -> None:
     platform.add_argument("--variant", choices=VARIANTS, default="sound", help="default: sound")
-    platform.add_argument("--nodes", metavar="N", type=_positive, help="only routes of the first N nodes")
-    platform.add_argument("--node-latency-us", metavar="US", type=float, help="in place of the fabric's, to sweep it")
+    platform.add_argument("--nodes", metavar="N", type=_positive, help="write only the routes of the first N nodes")
+    platform.add_argument("--node-latency-us", metavar="US", type=float, help="replace the fabric's node latency")
     platform.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, help="default: standard output")
     hosts.add_argument("--nodes", metavar="N", type=_positive, required=True)
     hosts.add_argument("--ranks-per-node", metavar="M", type=_positive, required=True)
@@ -103,10 +104,10 @@ def _positive(text: str) -> int:
 
 
 def _list(folder: pathlib.Path) -> int:
-    """A broken file does not hide the others."""
+    """List the fabrics. Report broken files last, after all others."""
     names = fabric_names(folder)
     if not names:
-        raise InputError(f"no fabric in {folder}: expected NAME.yaml")
+        raise InputError(f"{folder}: no fabric found: expected files NAME.yaml")
     problems = []
     lines = [("fabric", "topology", "nodes x ranks", "link GB/s", "kind", "variants")]
     for name in names:
@@ -132,7 +133,7 @@ def _title(fabric: SimulatedFabric) -> str:
 def _shown(fabric: SimulatedFabric) -> Iterator[str]:
     yield f"{fabric.name}: {fabric.descr}"
     yield f"{_title(fabric)}, {fabric.nodes} nodes x {fabric.ranks_per_node} ranks, {fabric.kind}"
-    yield f"MPI: {fabric.software.mpi}; algorithms of collectives: those of {fabric.software.collectives} in SimGrid"
+    yield f"MPI: {fabric.software.mpi}; algorithms of collectives: SimGrid's for {fabric.software.collectives}"
     for variant in (fabric.variants.degraded, fabric.variants.shared):
         if variant:
             yield f"{type(variant).__name__.lower()}: {variant.descr}"
@@ -150,8 +151,8 @@ def _shown(fabric: SimulatedFabric) -> Iterator[str]:
             yield f"  {key:<10}  {'  '.join(f'{value:>9.6g}' for value in getattr(by_size, key))}"
     for each in fabric.calibration.held_out if fabric.calibration else ():
         yield (
-            f"held out: {each.check}, {each.figures} figures: off by a factor of {each.median_factor:.3g} in the median"
-            f" and {each.largest_factor:.3g} at most"
+            f"not used by the fit: {each.check}, {each.figures} figures: off by a factor of {each.median_factor:.3g} in"
+            f" the median and {each.largest_factor:.3g} at most"
         )
     yield ""
     yield "SimGrid's settings: " + ", ".join(f"{key}={value}" for key, value in settings(fabric).items())

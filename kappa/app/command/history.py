@@ -17,11 +17,12 @@ from kappa.core.ground.folders import history_folder
 from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
-Judge every series (check, case, metric, partition, nodes) by its own past.
+Find metrics that became worse, since when, and what changed then. Kappa compares each series (one metric of one case on
+the same nodes) with its own past.
 
-Exit status: 0 quiet, 1 something is worse than before, 2 there is too little to judge."""
+Exit status: 0 nothing is worse than before, 1 something is worse, 2 there are too few values."""
 _EXAMPLES = """\
-  kappa history embedded --html history.html        what is worse than before, and since when
+  kappa history embedded --html history.html        also write a page with plots
   kappa history embedded --since 2026-11-01 --json -
 """
 
@@ -30,17 +31,18 @@ def run(arguments: list[str]) -> int:
     words = parser("history", _DESCRIPTION, _EXAMPLES)
     add_site(words, results=True)
     words.add_argument(
-        "--since", metavar="DATE", type=_date, default=0.0, help="only changes on or after this day (2026-11-30)"
-    )
-    words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="write a page with plots, too")
+        "--since", metavar="DATE", type=_date, default=0.0,
+        help="show only changes on or after this day, for instance 2026-11-30",
+    )  # fmt: skip
+    words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page with plots")
     add_json(words)
-    words.add_argument("--across-nodes", action="store_true", help="do not tell runs on different nodes apart")
+    words.add_argument("--across-nodes", action="store_true", help="join the runs on different nodes into one series")
     words.add_argument(
-        "--newest", metavar="N", type=int, default=500, help="values of each series that count (default: 500)"
+        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
     )
     words.add_argument(
         "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="how often a quiet series may be reported (default: 0.001)",
+        help="accepted rate of false positives for each series (default: 0.001)",
     )  # fmt: skip
     options = resolved(words.parse_args(arguments))
     import msgspec

@@ -8,17 +8,19 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder
 
 _DESCRIPTION = """\
-Add every new session to the history of a site (results/SITE/history, Parquet). A damaged report is named and left out.
+Add all new runs to the history of a site (results/SITE/history, Parquet files). Kappa names a damaged report and leaves
+it out.
 
-Exit status: 0 everything is in, 1 some report was damaged, 2 the history cannot be written."""
+Exit status: 0 all runs are in the history, 1 a report was damaged, 2 the history cannot be written."""
 
 
 def run(arguments: list[str]) -> int:
     words = parser("ingest", _DESCRIPTION, "  kappa ingest embedded\n  kappa ingest embedded old/run-report-7.json\n")
     add_site(words, results=True)
     words.add_argument(
-        "reports", metavar="REPORT", nargs="*", type=pathlib.Path, help="reports or folders (default: results/SITE)"
-    )
+        "reports", metavar="REPORT", nargs="*", type=pathlib.Path,
+        help="a report, or a folder of reports (default: results/SITE)",
+    )  # fmt: skip
     options = resolved(words.parse_args(arguments))
     require_described(options.site)
     from reports.history.ingest import ingest, reports_in
@@ -26,6 +28,6 @@ def run(arguments: list[str]) -> int:
     reports = reports_in(options.reports or [results_folder(options.site)])
     done = ingest(reports, history_folder(options.site), of_fabrics=options.site == SIMULATED_SITE)
     for problem in done.damaged:
-        print(f"left out: {clean(problem)}", file=sys.stderr)
+        print(f"damaged, left out: {clean(problem)}", file=sys.stderr)
     print(f"{done.sessions} new sessions with {done.values} values, {done.known} known, {len(done.damaged)} damaged")
     return 1 if done.damaged else 0

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from reports.learn.samples import ReferenceSample
 
 _DESCRIPTION = """\
-Print a unified diff of the site's references: median and bounds of each metric over past runs without a failed node
-check, without transients and outliers, with source, window, number of samples and method. Nothing is changed: review
-the diff, then `git apply` it. What gives no reference is named on standard error, with why.
+Propose references from past runs, as a unified diff: the median and bounds of each metric, with source, window, number
+of samples and method. Kappa changes no file. Review the diff, then apply it with `git apply`.
 
-Exit status: 0 something is proposed, 1 nothing is, 2 unusable input.
-With --check: 0 all that was checked fits, 1 some does not, 2 none could be held against samples."""
+Kappa leaves out runs with a failed node check, transients and outliers. It names each metric without a proposal on
+standard error, with the reason.
+
+Exit status: 0 a reference is proposed, 1 none is, 2 unusable input.
+With --check: 0 all checked references fit, 1 one does not fit, 2 no reference could be compared with samples."""
 _EXAMPLES = """\
-  kappa learn embedded > new.patch         references from past runs, as a patch to review
-  kappa learn embedded --check             which references are stale, too loose or too tight
+  kappa learn embedded > new.patch         write a patch, for review
+  kappa learn embedded --check             list references that are stale, too loose or too tight
 """
 
 
@@ -41,7 +43,7 @@ def run(arguments: list[str]) -> int:
     from reports.learn.models import modelled
     from reports.learn.proposals import diff, proposals, read_references
 
-    # As the diff, which is applied here, names it.
+    # Relative to this folder: `git apply` applies the diff here.
     site = only_site(options.site) or own_sites() / options.site
     folder = options.references or pathlib.Path(os.path.relpath(site / "references"))
     Site(folder.parent).require_references()
@@ -54,12 +56,12 @@ def run(arguments: list[str]) -> int:
             check_references(found, documents, options.metric, options.false_alarms, options.max_age, today),
         )
     if options.json:
-        raise InputError("--json is for --check; a proposal is a diff")
+        raise InputError("--json needs --check: without it, the output is a diff")
     if options.models:
         proposed = modelled(options.models)
         unknown = sorted({proposal.place.file for proposal in proposed} - set(documents))
         if unknown:
-            raise InputError(f"{options.models}: {folder} has no {', '.join(unknown)}")
+            raise InputError(f"{options.models}: names files that are not in {folder}: {', '.join(unknown)}")
     else:
         proposed, refused = proposals(_samples(options, documents), options.false_alarms, _of_nights(options))
         for why in refused:
@@ -73,20 +75,26 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     words = parser("learn", _DESCRIPTION, _EXAMPLES)
     add_site(words, results=True)
-    words.add_argument("--check", action="store_true", help="say which references are stale, too loose or too tight")
+    words.add_argument("--check", action="store_true", help="list references that are stale, too loose or too tight")
     add_json(words)
-    words.add_argument("--metric", metavar="PATTERN", default="*", help="shell pattern on CLASS.INDEX….METRIC")
+    words.add_argument(
+        "--metric", metavar="PATTERN", default="*", help="only metrics CLASS.INDEX….METRIC that match a shell pattern"
+    )
     words.add_argument(
         "--models", metavar="FILE", type=pathlib.Path,
-        help="propose what these models of the hardware or contracts say, instead of past runs (see docs/history.md)",
+        help="propose references from these models of the hardware or contracts, not from runs (docs/history.md)",
     )  # fmt: skip
     words.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
-    words.add_argument("--newest", metavar="N", type=int, default=500, help="values of each series (default: 500)")
+    words.add_argument(
+        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
+    )
     words.add_argument(
         "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="how often a healthy value may be out of its bounds (default: 0.001)",
+        help="accepted share of healthy values out of bounds (default: 0.001)",
     )  # fmt: skip
-    words.add_argument("--max-age", metavar="DAYS", type=int, default=180, help="older is stale (default: 180)")
+    words.add_argument(
+        "--max-age", metavar="DAYS", type=int, default=180, help="call a reference stale after DAYS (default: 180)"
+    )
     return words.parse_args(arguments)
 
 
@@ -96,7 +104,7 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Ref
 
     folder = history_folder(options.site)
     if options.check and not dataset.files(folder):
-        print(f"{clean(str(folder))}: no results in there, only the age of references is looked at", file=sys.stderr)
+        print(f"{clean(str(folder))}: no results here, so only the age of references is checked", file=sys.stderr)
         return []
     series = [one for one in dataset.History(folder).series(options.newest, healthy=True) if not one.of_node]
     for unknown in unknown_checks(series, documents):
@@ -106,7 +114,7 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Ref
 
 
 def _of_nights(options: argparse.Namespace) -> float:
-    """The rate of false alarms at which a night judges each series of the site: the lower, the more it has."""
+    """Return the rate of false positives for each series in a night: the more series, the lower the rate."""
     from reports.history.dataset import History
     from reports.history.judgement import false_alarms_of, nightly_series
 
@@ -120,11 +128,11 @@ def _show(options: argparse.Namespace, checked: Checked) -> int:
         for objection in checked.objections:
             print(clean(f"{objection.what}: {objection.dotted}: {objection.why}"))
         for dotted in checked.undated:
-            print(clean(f"of unknown age: {dotted}: no entry of $sources gives it a date"))
+            print(clean(f"of unknown age: {dotted}: no entry of $sources has a date for it"))
         for dotted, why in checked.not_held:
-            print(clean(f"not held against samples: {dotted}: {why}"))
+            print(clean(f"not compared with samples: {dotted}: {why}"))
         print(
-            f"{checked.held} references held against samples, {len(checked.not_held)} not; "
+            f"{checked.held} references compared with samples, {len(checked.not_held)} not; "
             f"{len(checked.undated)} of unknown age; {len({one.dotted for one in checked.objections})} do not fit"
         )
     return status

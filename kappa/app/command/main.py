@@ -1,4 +1,4 @@
-"""``kappa COMMAND …``: finds the command, loads it alone, and turns what goes wrong into a message and status 2."""
+"""``kappa COMMAND …``: load and run one command, and turn each error into a message and exit status 2."""
 
 import argparse
 import gc
@@ -19,76 +19,79 @@ from kappa.core.ground.whole_files import private
 
 _DESCRIPTION = "Is this cluster as fast and as sound as it should be, and if not, where is the fault?"
 _EPILOG = """\
-exit status, of a command that judges something:
-  0  PASS        everything that the site expects ran, was measured and is within its bounds
+exit status of a command that judges a run:
+  0  PASS        every check that the site expects ran; every metric was measured and is within its bounds
   1  FAIL        something is wrong
-  2  INCOMPLETE  nothing failed, but something did not run, was not measured or has no reference; also the status of
-                 every command that could not do its work
-`kappa COMMAND --help`, or `kappa help COMMAND`, says it for each.
+  2  INCOMPLETE  nothing failed, but something did not run, was not measured or has no reference
+Every command returns 2 if it could not do its work. `kappa COMMAND --help` lists the exit statuses of each command.
+`kappa help COMMAND` prints the same.
 
 examples:
-  kappa validate embedded                        run the suite on a site, measure again what is out of bounds, judge
-  kappa runs embedded                            its runs, and what each was judged
-  kappa verdict embedded                         its newest run, judged
-  kappa html embedded --open                     and as a page
-  kappa nightly schedule mycluster sbatch        a night every night
+  kappa validate embedded                        run the suite on a site, and print the verdict
+  kappa runs embedded                            list the site's runs with their verdicts
+  kappa verdict embedded                         print the verdict on the newest run again
+  kappa html embedded --open                     show the newest run as a page
+  kappa docs PairSweep                           explain a check, and what its failure means
+  kappa nightly schedule mycluster sbatch        validate every night
   kappa acceptance run mycluster acceptance-2026
 
 environment:
   KAPPA_SITES    the folder of your own sites, as --sites
   KAPPA_HOME     the folder of results/ and .kappa/
-  KAPPA_RESULTS  the site's results, in place of results/SITE
+  KAPPA_RESULTS  the folder of the site's results, instead of results/SITE
 
-The first two may stand in ~/.config/kappa/config.toml: sites = "FOLDER", home = "FOLDER".
+You can also set the first two in ~/.config/kappa/config.toml: sites = "FOLDER", home = "FOLDER".
 """
 ERROR = 2
-# Objects, and collections of the generation before, after which Python looks for cycles: by default 700, 10, 10.
+# Thresholds of the garbage collector's three generations. Python's default is 700, 10, 10.
 _SELDOM = 100_000, 50, 100
 
 
 class Command(NamedTuple):
     module: str
-    """Beside this file; it has ``run(arguments) -> exit status``."""
+    """A module in this folder, with ``run(arguments) -> exit status``."""
     summary: str
 
 
 COMMANDS = {
-    "site": Command("describe_site", "describe a cluster as a site by asking it"),
-    "doctor": Command("doctor", "say whether a site can run what it promises, with the remedies"),
-    "validate": Command("validate", "run the suite on a site and judge it"),
-    "plan": Command("plan", "say what a run takes and writes: node-hours and bytes, by check"),
-    "runs": Command("runs", "list the runs of a site: when, mode, verdict, where"),
-    "verdict": Command("verdict", "print PASS, FAIL or INCOMPLETE and why"),
-    "html": Command("run_page", "write a run as one self-contained HTML page"),
-    "compare": Command("compare", "compare a run with another: what is slower, what faster"),
-    "bundle": Command("bundle", "pack what a vendor's ticket needs of a finding, without names and secrets"),
-    "ingest": Command("ingest", "add new run reports to a site's history"),
-    "history": Command("history", "find what became slower, and what changed then"),
+    "site": Command("describe_site", "describe this login node's cluster as a site"),
+    "doctor": Command("doctor", "test whether the cluster is as the site's description says"),
+    "validate": Command("validate", "run the suite on a site and print the verdict"),
+    "plan": Command("plan", "predict the node-hours and bytes of a run, for each check"),
+    "runs": Command("runs", "list the runs of a site: time, mode, verdict, folder"),
+    "verdict": Command("verdict", "print the verdict on a run: PASS, FAIL or INCOMPLETE, with the reasons"),
+    "html": Command("run_page", "write a run as one HTML page"),
+    "compare": Command("compare", "compare two runs: which metrics are slower or faster"),
+    "bundle": Command("bundle", "pack the evidence for a finding into an archive for a vendor, without secrets"),
+    "ingest": Command("ingest", "add new runs to a site's history"),
+    "history": Command("history", "find metrics that became worse, since when, and what changed then"),
     "calibrate": Command("calibrate", "fit a simulated fabric to a real partition, and state its error"),
-    "learn": Command("learn", "propose references from past runs, or check those there are"),
+    "learn": Command("learn", "propose references from past runs, or check the present ones"),
     "nightly": Command("nightly", "run or schedule nights, and report on them"),
+    "ack": Command("acknowledge", "acknowledge a finding until a day, with a reason"),
     "quarantine": Command("quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
-    "return": Command("return_node", "test nodes in quarantine and give back those that pass"),
-    "acceptance": Command("acceptance", "plan, run and report the acceptance by a site's contract"),
-    "verify": Command("verify", "prove that a dossier is as it was written"),
-    "cluster": Command("cluster", "start, stop, inspect and enter the cluster that a site brings"),
+    "return": Command("return_node", "test nodes in quarantine, and resume nodes that pass"),
+    "acceptance": Command("acceptance", "plan, run and report an acceptance by contract"),
+    "verify": Command("verify", "check that a dossier is unaltered"),
+    "cluster": Command("cluster", "start, stop, inspect and enter the embedded cluster"),
     "fabric": Command("fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
-    "software": Command("software", "see which programs and libraries have changed, and accept them"),
+    "software": Command("software", "list programs and libraries that have changed, and accept them"),
     "spack": Command("spack", "install the suite's Spack environments for a site"),
-    "catalogue": Command("catalogue", "list the checks: metrics, needs, durations"),
-    "coverage": Command("coverage", "say which checks measure what documents measure"),
-    "power": Command("power", "simulate what bounds and nights can see"),
-    "fault-campaign": Command("fault_campaign", "put faults into an embedded cluster, count what is found"),
+    "catalogue": Command("catalogue", "list the checks with metrics, needed features and durations"),
+    "docs": Command("docs", "explain a check: purpose, metrics, needs, and what its failure means"),
+    "coverage": Command("coverage", "list which checks measure the figures of papers and tenders"),
+    "power": Command("power", "simulate which slow-downs bounds and nights can find"),
+    "fault-campaign": Command("fault_campaign", "plant faults in an embedded cluster, and count what Kappa finds"),
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    # A report of thousands of nodes is millions of objects: looking through them for cycles took a third of the time.
+    # A report of thousands of nodes has millions of objects. Garbage collection took a third of the time.
     gc.set_threshold(*_SELDOM)
     try:
-        # Results tell of the inside of the cluster: for the owner alone. Slurm takes this over for a job's output.
+        # Results describe the cluster's inside, so only the owner may read them. A job inherits this umask from Slurm.
         with private():
             return _run(given)
     except (InputError, StoppedError) as err:
@@ -96,19 +99,19 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
     except BrokenPipeError:
-        # Who reads has gone away: nothing is left to say, and Python would complain as it ends.
+        # The reader has gone. Without this, Python would print an error as it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as err:
         _say(f"{err.filename}: {err.strerror}" if err.filename else str(err))
     except ImportError as err:
         _say(
-            f"{err}; the Python environment {sys.prefix} is not complete: `make setup` on Debian,"
+            f"{err}; the Python environment {sys.prefix} is not complete: run `make setup` on Debian,"
             " else `.venv/bin/pip install -e .`"
         )
     except Exception:
-        # Python's own exit status 1 would read as FAIL.
+        # Python's exit status 1 would mean FAIL.
         traceback.print_exc()
-        _say("this is a fault of the program, not of the cluster")
+        _say("this is a fault in Kappa, not in the cluster; please report the lines above")
     return ERROR
 
 
@@ -126,7 +129,7 @@ def _run(given: list[str]) -> int:
 
 
 def _without_sites(given: list[str]) -> list[str]:
-    """What follows ``--sites``, of which every command, and ReFrame, learns by the variable."""
+    """Return the arguments after ``--sites FOLDER``, and pass the folder on in the environment, for ReFrame, too."""
     if given[:1] == ["--sites"] and len(given) > 1:
         _, folder, *given = given
     elif given and given[0].startswith("--sites="):
@@ -144,7 +147,7 @@ def _parser() -> Words:
         "kappa", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"kappa {__version__}")
-    parser.add_argument("--sites", metavar="FOLDER", help="the folder of your own sites, beside those of the suite")
+    parser.add_argument("--sites", metavar="FOLDER", help="the folder of your own sites, in addition to the suite's")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
     for name, command in COMMANDS.items():
         commands.add_parser(name, help=command.summary, add_help=False)

@@ -10,7 +10,8 @@ import os
 import pathlib
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from kappa.app.command.arguments import (
     REPEATS,
@@ -30,10 +31,15 @@ from kappa.core.ground.folders import home, results_folder, site_folder
 
 if TYPE_CHECKING:
     from kappa.core.sites.load import Site
+    from reports.nightly.alert import NightAlert
 
 _DESCRIPTION = """\
-Validate a site every night: run the mode, measure the nodes whose turn it is one by one, end within the limit, write
-dashboard and message to results/SITE/nightly. What did not run is INCOMPLETE.
+Validate a site every night. A night does four things:
+  - it runs the mode;
+  - it measures, one by one, the nodes that are due in the rotation;
+  - it ends within the limit;
+  - it writes a dashboard and a message to results/SITE/nightly.
+If something did not run, the verdict is INCOMPLETE.
 """
 _EXAMPLES = """\
   kappa nightly run mycluster --limit 30m -- -n NodeLinks
@@ -43,26 +49,30 @@ _EXAMPLES = """\
   kappa nightly report mycluster
 """
 _RUN = """\
-Run one night now. A cluster that the site brings is started if it is not up, and ended again.
+Run one night now. If the site has an embedded cluster that is down, Kappa starts it, and stops it at the end.
 
-Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or it could not run, 75 another night of the site is running. With --gate, 1
-also when a series is worse than before.
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or the night could not run, 75 another night of the site is running. With
+--gate, 1 also if a series is worse than before.
 """
 _SCHEDULE = """\
-Arrange that a night runs every night: a chain of jobs of sbatch, an entry of your scrontab, or units for systemd, which
-are printed. Exit status: 0 done, 2 it could not be.
+Schedule a night for every night: as a chain of sbatch jobs, as an entry in your scrontab, or as systemd units. Kappa
+prints the units; you install them.
+
+Exit status: 0 done, 2 error.
 """
 _REPORT = """\
-Take in what the nights left, hold it against the site's history, and write results/SITE/nightly/:
+Read the results of the nights, compare them with the site's history, and write results/SITE/nightly/:
 
   index.html   dashboard: calendar of verdicts, trends, suspects, coverage of nodes
-  message.md   what changed since last night, what to do first
-  junit.xml    the newest night and its history for CI servers
-  SITE.prom    the newest night for node_exporter's textfile collector
+  message.md   changes since last night, and what to do first
+  alert.json   the same for programs: a webhook receives it
+  junit.xml    the newest night and its history, for CI servers
+  SITE.prom    the newest night, for node_exporter's textfile collector
 
-Exit status: that of the newest night, 0 PASS, 1 FAIL, 2 INCOMPLETE, or there is none; with --gate also 1 when a series
-is worse than before, and 2 when the history cannot say."""
+Exit status of the newest night: 0 PASS, 1 FAIL, 2 INCOMPLETE or there is no night. With --gate also 1 if a series is
+worse than before, and 2 if the history has too few values."""
 INCOMPLETE, BUSY = 2, 75
+T = TypeVar("T")
 _DURATION = re.compile(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -72,7 +82,7 @@ def run(arguments: list[str]) -> int:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """What follows ``--`` is for ReFrame."""
+    """Parse the arguments. Those after ``--`` are for ReFrame."""
     arguments, for_reframe = split_options(arguments)
     raw = argparse.RawDescriptionHelpFormatter
     words = parser("nightly", _DESCRIPTION, _EXAMPLES)
@@ -83,22 +93,26 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )  # fmt: skip
     add_site(run_now)
     _add_night(run_now)
-    run_now.add_argument("--night", metavar="DATE", type=_date, help="the day it counts for (default: today)")
+    run_now.add_argument("--night", metavar="DATE", type=_date, help="the date of the night (default: today)")
     # How the night of a job submits the next one.
     run_now.add_argument("--resubmit", action="store_true", help=argparse.SUPPRESS)
     run_now.set_defaults(dry_run=False)
     _add_slurm(run_now, argparse.SUPPRESS, argparse.SUPPRESS)
     every = actions.add_parser(
-        "schedule", help="run a night every night", description=_SCHEDULE, formatter_class=raw,
+        "schedule", help="schedule a night for every night", description=_SCHEDULE, formatter_class=raw,
         usage="kappa nightly schedule SITE {sbatch,scrontab,systemd} [OPTION…] [-- REFRAME-OPTION…]",
     )  # fmt: skip
     add_site(every)
-    every.add_argument("schedule", choices=SCHEDULES, help="what starts the nights; systemd prints its units")
+    every.add_argument("schedule", choices=SCHEDULES, help="the scheduler; with systemd, print the units")
     _add_night(every)
-    _add_slurm(every, "when it starts (default: 02:00)", "option for sbatch or #SCRON, as --slurm=--account=ops")
-    every.add_argument("--dry-run", action="store_true", help="print what would be done")
+    _add_slurm(
+        every,
+        "start time (default: 02:00)",
+        "an option for sbatch or #SCRON, for instance --slurm=--account=ops; repeat for more",
+    )
+    every.add_argument("--dry-run", action="store_true", help="print the schedule; change nothing")
     report = actions.add_parser(
-        "report", help="dashboard and message on the nights so far", description=_REPORT, formatter_class=raw
+        "report", help="write dashboard and message on the nights so far", description=_REPORT, formatter_class=raw
     )
     add_site(report)
     report.add_argument(
@@ -113,31 +127,57 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _add_night(to: argparse.ArgumentParser) -> None:
-    to.add_argument("--limit", metavar="TIME", type=duration, default="4h", help="end by then (default: 4h)")
+    to.add_argument(
+        "--limit", metavar="TIME", type=duration, default="4h", help="longest duration of the night (default: 4h)"
+    )
     to.add_argument(
         "--nights", metavar="N", type=nights, default=7,
-        help="nights within which each node is measured on its own; 0: no such rotation (default: 7)",
+        help="measure each node alone once in N nights; 0: no rotation (default: 7)",
     )  # fmt: skip
     to.add_argument(
         "--repeats", metavar="N", type=repeats, default=REPEATS,
-        help="how often a night measures each node whose turn it is: what is slow by less than the noise adds up"
-        f" (default: {REPEATS})",
+        help=f"measure each due node N times, to find slow-downs smaller than the noise (default: {REPEATS})",
     )  # fmt: skip
-    to.add_argument("--mode", metavar="MODE", type=name, default="nightly", help="the site's mode (default: nightly)")
+    to.add_argument(
+        "--mode", metavar="MODE", type=name, default="nightly", help="run this mode of the site (default: nightly)"
+    )
     to.add_argument(
         "--budget", metavar="NODE-HOURS", type=node_hours,
-        help="of the mode by its plan, as of kappa validate; nodes one by one come on top (default: the whole mode)",
+        help="limit the mode to these node-hours, as in `kappa validate`; the rotation is extra (default: no limit)",
     )  # fmt: skip
     _add_outputs(to)
 
 
 def _add_outputs(to: argparse.ArgumentParser) -> None:
     to.add_argument(
-        "--textfile", metavar="DIR", type=pathlib.Path, help="write SITE.prom there instead, node_exporter's directory"
+        "--textfile", metavar="DIR", type=pathlib.Path, help="write SITE.prom to DIR, the folder of node_exporter"
     )
     to.add_argument(
-        "--gate", action="store_true", help="the history counts, too: status 1 when a series is worse than before"
+        "--gate", action="store_true", help="also return 1 if a series is worse than before in the site's history"
     )
+    _add_alerts(to)
+
+
+def _add_alerts(to: argparse.ArgumentParser) -> None:
+    to.add_argument(
+        "--mail", metavar="ADDRESS", type=_checked_mail, action="append", default=[],
+        help="mail the message to ADDRESS; repeat for more",
+    )  # fmt: skip
+    to.add_argument(
+        "--smtp", metavar="HOST[:PORT]", type=_checked_server, help="the mail server (default: the local sendmail)"
+    )
+    to.add_argument(
+        "--webhook-file", metavar="FILE", type=_absolute,
+        help="send the message as JSON (POST) to the URL in FILE; Kappa keeps the URL secret",
+    )  # fmt: skip
+    to.add_argument(
+        "--alert", choices=("needed", "always"), default="needed",
+        help="send the message if there is something new, or always (default: needed)",
+    )  # fmt: skip
+    to.add_argument(
+        "--link", metavar="URL", type=_checked_link,
+        help="where results/SITE is served, for links to the reports",
+    )  # fmt: skip
 
 
 def _add_slurm(to: argparse.ArgumentParser, at_help: str, slurm_help: str) -> None:
@@ -146,12 +186,12 @@ def _add_slurm(to: argparse.ArgumentParser, at_help: str, slurm_help: str) -> No
 
 
 def duration(text: str) -> int:
-    """``4h``, ``90m``, ``1h30m`` or ``45s`` in seconds."""
+    """Parse ``4h``, ``90m``, ``1h30m`` or ``45s`` into seconds."""
     found = _DURATION.fullmatch(text)
     hours, minutes, rest = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
     seconds = 3600 * hours + 60 * minutes + rest
     if seconds < 30:
-        raise argparse.ArgumentTypeError(f"expected a duration such as 4h, 90m or 1h30m, at least 30s, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a duration of 30s or more, such as 4h or 1h30m, found {text!r}")
     return seconds
 
 
@@ -169,6 +209,35 @@ def _date(text: str) -> str:
         raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-30, found {text!r}") from None
 
 
+def _checked_mail(text: str) -> str:
+    from kappa.app.conduct.alerts import mail_address
+
+    return _argument(mail_address, text)
+
+
+def _checked_server(text: str) -> str:
+    from kappa.app.conduct.alerts import mail_server
+
+    return _argument(mail_server, text)
+
+
+def _checked_link(text: str) -> str:
+    from reports.nightly.alert import Links
+
+    return _argument(Links.of, text).prefix
+
+
+def _absolute(text: str) -> pathlib.Path:
+    return pathlib.Path(text).absolute()
+
+
+def _argument(parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except InputError as err:
+        raise argparse.ArgumentTypeError(str(err)) from None
+
+
 def _command(options: argparse.Namespace) -> list[str]:
     return night_command(options, pathlib.Path(sys.executable).with_name("kappa"))
 
@@ -181,27 +250,27 @@ def _run(options: argparse.Namespace) -> int:
 
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     problem = ""
-    if not options.resubmit:  # A night of a chain says it on the dashboard, and the next one is submitted.
+    if not options.resubmit:  # In a chain, the dashboard shows the problem, and the next night is submitted.
         site.require_sound()
         require_sense(site.description, results, options.mode, options.reframe)
     try:
         with cluster_up(site.folder):
-            # What is wrong with the site this night tells, and the next one may find mended.
+            # This night reports what is wrong with the site. It may be repaired before the next night.
             with contextlib.suppress(InputError):
                 _reach_slurm(site)
-            # First of all, so that nothing that happens to this night ends the chain.
+            # Submit first, so that no failure of this night ends the chain.
             problem = _submit_next(options, results) if options.resubmit else ""
             with only_one(results) as lock:
                 late = functools.partial(_submit_next, options, results) if problem else str
                 return conduct(options, site.now, results, lock, late)
     except BusyError as err:
         print(f"kappa: {clean(str(err))}", file=sys.stderr)
-        # Nobody is left to try again.
+        # The chain has ended: BUSY would promise another attempt.
         return INCOMPLETE if problem else BUSY
 
 
 def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
-    """Why the next night could not be submitted, which must not keep this one from running; empty when it was."""
+    """Submit the next night. Return why that failed, or an empty text. A failure does not stop this night."""
     try:
         submit_next(options, _command(options), results / "nightly/sbatch.log")
     except InputError as err:
@@ -211,10 +280,12 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 
 def _schedule(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.alerts import AlertTargets
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.preflight import require_sense
     from kappa.core.sites.load import Site
 
+    AlertTargets.of(options).require_usable()
     site = Site(site_folder(options.site))
     require_sense(site.description, results_folder(options.site), options.mode, options.reframe)
     _reach_slurm(site)
@@ -227,7 +298,7 @@ def _schedule(options: argparse.Namespace) -> int:
 
 
 def _reach_slurm(site: Site) -> None:
-    """Have Slurm's commands found, and asked about the cluster, as ``path`` and ``cluster`` of site.yaml say."""
+    """Set the environment for Slurm's commands, by ``path`` and ``cluster`` of site.yaml."""
     from kappa.app.conduct.node_commands import NodeCommands
 
     if site.description:
@@ -235,8 +306,18 @@ def _reach_slurm(site: Site) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.alerts import AlertTargets
     from kappa.core.sites.load import Site
     from reports.nightly.publish import publish
 
-    site = Site(site_folder(options.site))
-    return publish(site, options.results or results_folder(options.site), options.textfile, gate=options.gate)
+    site, results = Site(site_folder(options.site)), options.results or results_folder(options.site)
+    targets = AlertTargets.of(options)
+
+    def deliver(alert: NightAlert) -> None:
+        def note(line: str) -> None:
+            with (results / "nights" / alert.folder / "night.log").open("a", encoding="utf-8") as log:
+                print(line, file=log)
+
+        targets.deliver(alert, note)
+
+    return publish(site, results, options.textfile, gate=options.gate, link=options.link or "", deliver=deliver)

@@ -22,19 +22,21 @@ from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 
 _DESCRIPTION = """\
-Say what a run of MODE on a site takes and writes: for each check nodes, seconds, node-hours and bytes, and their sums.
-Submits nothing. Seconds and bytes of a case are the median of what it took and wrote on as many nodes in the site's
-newest stored runs, where Slurm's accounting told, else what its check says, which is at most in bytes.
+Predict what a run of MODE on a site takes: nodes, seconds, node-hours and written bytes of each check, and their sums.
+Kappa submits no job.
 
---against RUN makes the plan from what was stored before RUN, and holds it against what RUN then took.
+The seconds and bytes of a case are medians over the site's newest runs on as many nodes, if Slurm's accounting has
+them. Otherwise they are the check's own estimate; its bytes are an upper limit.
 
-Exit status: 0; with --against 1 when node-hours or bytes are not within 20 %; 2 when it could not be done."""
+With --against RUN, Kappa plans from the runs before RUN, and compares the plan with what RUN took.
+
+Exit status: 0 done; 1 with --against, node-hours or bytes differ by more than 20 %; 2 error."""
 _EXAMPLES = """\
-  kappa plan mycluster nightly                 by check
-  kappa plan mycluster nightly --cases         by case
-  kappa plan mycluster nightly --budget 5      and what of it five node-hours take
-  kappa plan mycluster nightly --nights 7      and what single nodes in their turn take on top
-  kappa plan mycluster nightly --json -        for machines
+  kappa plan mycluster nightly                 one row for each check
+  kappa plan mycluster nightly --cases         one row for each case
+  kappa plan mycluster nightly --budget 5      also list the checks that fit into five node-hours
+  kappa plan mycluster nightly --nights 7      also plan the rotation of single nodes
+  kappa plan mycluster nightly --json -        as JSON
   kappa plan embedded nightly --against results/embedded/runs/20261123T160040-nightly
 """
 
@@ -102,23 +104,25 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_site(words)
     words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
     words.add_argument(
-        "--budget", metavar="NODE-HOURS", type=node_hours, help="also what `kappa validate` takes within these, and why"
-    )
-    words.add_argument(
-        "--nights", metavar="N", type=nights, default=0,
-        help="also what single nodes take in a night in which each has its turn within N (default: 0, none)",
+        "--budget", metavar="NODE-HOURS", type=node_hours,
+        help="also list the checks that `kappa validate --budget` runs, and why",
     )  # fmt: skip
     words.add_argument(
-        "--repeats", metavar="N", type=repeats, default=REPEATS, help=f"of these checks (default: {REPEATS})"
-    )
-    words.add_argument("--cases", action="store_true", help="a row for each case")
-    add_stored(words, "--against", "a run to compare the plan with: a site's newest, a report or a folder of one")
+        "--nights", metavar="N", type=nights, default=0,
+        help="also plan the rotation that measures each node alone once in N nights (default: 0, none)",
+    )  # fmt: skip
+    words.add_argument(
+        "--repeats", metavar="N", type=repeats, default=REPEATS,
+        help=f"in the rotation, measure each node N times (default: {REPEATS})",
+    )  # fmt: skip
+    words.add_argument("--cases", action="store_true", help="print one row for each case")
+    add_stored(words, "--against", "compare the plan with this run: a site (its newest run), a report, or a folder")
     add_json(words)
     words.add_argument("reframe", metavar="OPTION", nargs="*", help="after --: an option for ReFrame")
-    # Split first: argparse refuses what follows `--` after an option of ours.
+    # Split first: argparse refuses arguments after `--` if an option of Kappa precedes it.
     arguments, for_reframe = split_options(arguments)
     options = words.parse_intermixed_args(arguments)
     if options.reframe:
-        words.error(f"options for ReFrame stand after --, found {' '.join(options.reframe)}")
+        words.error(f"put options for ReFrame after --, found {' '.join(options.reframe)}")
     options.reframe = for_reframe
     return options

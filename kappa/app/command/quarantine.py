@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from kappa.core.record.actions import Action, Evidence
 
 _DESCRIPTION = """\
-List the nodes that are in quarantine. With --run, do what the site's rule (`quarantine` in site.yaml) says with the
-nodes that the confirmed findings of a run name: a night does this by itself at its end, `kappa validate` does not. What
-is not done, and why, is said and recorded, too.
+List the nodes in quarantine. With --run, apply the site's rule (`quarantine` in site.yaml) to the nodes that confirmed
+findings of a run name. A night does this at its end; `kappa validate` does not. Kappa prints and records every action,
+and the reason if it takes none.
 
-Exit status: 0 done, or nothing to do, 1 a node that a finding names stays in service, 2 something could not be done."""
+Exit status: 0 done, or nothing to do, 1 a node named by a finding stays in service, 2 an action failed."""
 _EXAMPLES = """\
   kappa quarantine mycluster
-  kappa quarantine mycluster --run mycluster --dry-run       by its newest run
+  kappa quarantine mycluster --run mycluster --dry-run       show what the newest run would cause
 """
 STAYS, UNDONE = 1, 2
-# Older findings may be of another state of the node.
+# The node may have changed since an older finding.
 MOST_AGE_S = 86_400.0
 
 
@@ -36,7 +36,7 @@ def run(arguments: list[str]) -> int:
     words = parser("quarantine", _DESCRIPTION, _EXAMPLES)
     add_site(words)
     add_stored(words, "--run", f"apply the rule to {RUN_HELP}")
-    words.add_argument("--dry-run", action="store_true", help="print what would be done")
+    words.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
     options = resolved(words.parse_args(arguments))
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.quarantine import Quarantine
@@ -67,23 +67,24 @@ def _list(quarantine: Quarantine) -> int:
 
 
 def _findings(quarantine: Quarantine, options: argparse.Namespace) -> tuple[dict[str, tuple[Evidence, ...]], float]:
-    """What speaks against which node, and when that was measured.
+    """Return the evidence for each named node, and the time of the measurement, in seconds since 1970.
 
-    :raises InputError: the run cannot be judged, is another site's, or is too old to act upon.
+    :raises InputError: the run cannot be judged, belongs to another site, or is too old to act on.
     """
     from reports.quarantine.evidence import named_nodes
     from reports.verdict.judge import judge_report
 
     verdict = judge_report(options.run, quarantine.site)
     if verdict.session.systems not in ((), (quarantine.site.name,)):
-        raise InputError(f"{options.run} is of {', '.join(verdict.session.systems)}, not of {quarantine.site.name}")
+        systems = ", ".join(verdict.session.systems)
+        raise InputError(f"{options.run}: a run of {systems}, not of {quarantine.site.name}: name a run of this site")
     began = verdict.session.time_start
     try:
         measured = datetime.datetime.strptime(began, "%Y%m%dT%H%M%S%z").timestamp()
     except ValueError:
         raise InputError(f"{options.run}: expected a time as session_info.time_start, found {began!r}") from None
     if not options.dry_run and time.time() - measured > MOST_AGE_S:
-        raise InputError(f"{options.run} is older than a day, and the nodes may be mended since: measure again")
+        raise InputError(f"{options.run}: older than a day, so the nodes may be repaired: validate the site again")
     return named_nodes(verdict.cases, quarantine.rule.evidence), measured
 
 

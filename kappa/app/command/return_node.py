@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from reports.verdict.state import State
 
 _DESCRIPTION = """\
-Test nodes that are in quarantine and give back those that pass: NODEs now, or without any all whose quarantine has
-ended, as the site's rule says. The test is made of the checks that had named the node, and of their neighbours. A
-reservation keeps others' jobs from the node until it has passed; else it is drained again. What somebody else has
-drained is left alone. OPTIONs are ReFrame's.
+Test nodes in quarantine, and resume each node that passes. Without NODE, Kappa tests all nodes whose quarantine has
+ended by the site's rule.
 
-Exit status: 0 each passed, or none was due, 1 one failed, 2 one came to no result or could not be given back."""
+The test runs the checks that named the node, and related checks. A reservation keeps other jobs off the node during the
+test. If the node fails, Kappa drains it again. Kappa leaves nodes alone that somebody else drained. OPTIONs are options
+for ReFrame.
+
+Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot resume."""
 _EXAMPLES = """\
-  kappa return mycluster node17 --dry-run       what would be done
-  kappa return mycluster node17
-  kappa return mycluster                        what is due, as a night does it
+  kappa return mycluster node17 --dry-run       print the actions; change nothing
+  kappa return mycluster node17                 test node17 now
+  kappa return mycluster                        test the nodes that are due, as a night does
 """
 
 
@@ -66,22 +68,25 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     usage = "kappa return SITE [NODE…] [--dry-run] [-- OPTION…]"
     words = parser("return", _DESCRIPTION, _EXAMPLES, usage=usage)
     add_site(words)
-    words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: those that are due)")
-    words.add_argument("--dry-run", action="store_true", help="print what would be done")
+    words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: all due nodes)")
+    words.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
     options = resolved(words.parse_args(arguments))
     options.reframe = for_reframe
     return options
 
 
 def _chosen(quarantine: Quarantine, nodes: list[str]) -> list[Action]:
-    """:raises InputError: one of ``nodes`` is not in a quarantine of ours; says how it stands."""
+    """Return the quarantines of the given nodes.
+
+    :raises InputError: Kappa did not put one of them into quarantine. The message states the node's state.
+    """
     held = quarantine.held()
     for node in nodes:
         if node not in held:
             now = quarantine.commands.nodes().get(node)
             raise InputError(
-                f"{node} is not in quarantine: {now or 'Slurm lists no such node'}; what Kappa has not drained, it does"
-                f" not touch; in quarantine: {', '.join(sorted(held)) or 'none'}"
+                f"{node} is not in quarantine: {now or 'Slurm lists no such node'}; Kappa resumes only nodes that it"
+                f" drained; in quarantine: {', '.join(sorted(held)) or 'none'}"
             )
     return [held[node] for node in dict.fromkeys(nodes)]
 

@@ -12,10 +12,10 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
-Write the verdict, tables and plots as one HTML file that needs no network and can be mailed or printed.
-With --open, show it in a browser, or say how to fetch it from a machine that has none.
+Write the verdict, tables and plots of a run as one HTML file. The file needs no network; you can mail or print it. With
+--open, Kappa shows it in a browser, or prints the command that fetches it if this machine has no browser.
 
-Exit status: 0 when the file was written, whatever the verdict; 2 on an unusable report or site file."""
+Exit status: 0 the file is written, whatever the verdict; 2 a report or site file is unusable."""
 _EXAMPLES = """\
   kappa html embedded --open                        the newest run of a site
   kappa html results/embedded/reports -o report.html
@@ -26,7 +26,7 @@ def run(arguments: list[str]) -> int:
     words = parser("html", _DESCRIPTION, _EXAMPLES)
     add_run(words)
     words.add_argument(
-        "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
+        "-o", "--output", metavar="FILE", type=pathlib.Path, help="the page (default: the report's name with .html)"
     )
     words.add_argument("--open", action="store_true", help="show the page in a browser")
     options = resolved(words.parse_args(arguments))
@@ -40,11 +40,11 @@ def run(arguments: list[str]) -> int:
     print(f"{verdict.state.word.upper()}: {clean(str(output))}", flush=True)
     if options.open and not _opened(output):
         there = f"{platform.node()}:{output.absolute()}"
-        print(f"no browser can be opened here; fetch the page with: scp {shlex.quote(clean(there))} .")
+        print(f"no browser here; fetch the page with: scp {shlex.quote(clean(there))} .")
     return 0
 
 
 def _opened(page: pathlib.Path) -> bool:
-    """Whether a browser shows the page. One in the terminal (lynx, w3m) would take it over, and shows no plots."""
+    """Open the page, and return whether a browser shows it. A browser in the terminal (lynx, w3m) shows no plots."""
     graphical = sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
     return graphical and webbrowser.open(page.absolute().as_uri())

@@ -10,14 +10,14 @@ from kappa.core.ground.figures import NOTHING, aligned, moment
 from kappa.core.ground.folders import results_folder
 
 _DESCRIPTION = """\
-List the runs of a site, the newest last: when each began, its mode, the verdict by the site's files as they are now,
-and its folder. Of a night only the mode is judged here; `kappa nightly report` judges all of a night.
+List the runs of a site, the newest last: start time, mode, verdict, cases and folder. The verdict uses the site's files
+as they are now. For a night it covers only the mode; `kappa nightly report` judges the whole night.
 
-Exit status: 0 the runs are listed, 2 there are none, or one of them cannot be judged."""
+Exit status: 0 the runs are listed, 2 there is no run, or a run cannot be judged."""
 _EXAMPLES = """\
   kappa runs mycluster
   kappa runs mycluster --newest 100
-  kappa runs mycluster --json -                     for machines
+  kappa runs mycluster --json -                     as JSON
 """
 _NEWEST = 10
 _TITLES = ("began", "mode", "verdict", "cases", "run")
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
     words = parser("runs", _DESCRIPTION, _EXAMPLES)
     add_site(words, results=True)
     words.add_argument(
-        "--newest", metavar="N", type=number, default=_NEWEST, help="how many runs are listed (default: %(default)s)"
+        "--newest", metavar="N", type=number, default=_NEWEST, help="list the newest N runs (default: %(default)s)"
     )
     add_json(words)
     options = resolved(words.parse_args(arguments))
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _judged(report: pathlib.Path) -> dict[str, Any]:
-    """A run for machines; ``problem`` says why it has no ``verdict``."""
+    """Return a run as a JSON document; ``problem`` says why it has no ``verdict``."""
     from reports.verdict.judge import judge_report
     from reports.verdict.summary import tally
 
@@ -71,7 +71,7 @@ def _judged(report: pathlib.Path) -> dict[str, Any]:
 
 def _row(found: dict[str, Any]) -> tuple[str, ...]:
     report, here = pathlib.Path(found["report"]), pathlib.Path.cwd()
-    # What holds a single run is named shortly: any command takes it.
+    # Show a folder with a single run instead of its report: every command accepts it.
     place = report if report.parent.name == "reports" else report.parent
     cases = ", ".join(f"{many} {what}" for what, many in found["counts"].items() if many)
     return (

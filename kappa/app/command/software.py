@@ -6,16 +6,16 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 
 _DESCRIPTION = """\
-What programs and libraries ran on a site: which of them are others than those accepted. SoftwareInventory fails for
-these until they are accepted; what the first run found is accepted.
+List the programs and libraries of a site that changed since they were accepted. The check SoftwareInventory fails until
+you accept the changes. Kappa accepts the programs of the first run.
 
-Exit status: 0 nothing has changed, 1 something has, 2 no run has looked at the programs."""
+Exit status: 0 nothing has changed, 1 something has changed, 2 there is no inventory of programs yet."""
 
 
 def run(arguments: list[str]) -> int:
     words = parser("software", _DESCRIPTION, "  kappa software embedded\n  kappa software embedded --accept\n")
     add_site(words, results=True)
-    words.add_argument("--accept", action="store_true", help="accept what the newest run found")
+    words.add_argument("--accept", action="store_true", help="accept the programs that the newest run found")
     options = resolved(words.parse_args(arguments))
     from kappa.core.record.software import changes, kept_in
 
@@ -24,8 +24,8 @@ def run(arguments: list[str]) -> int:
     inventories = kept_in(results := results_folder(options.site))
     if not inventories:
         raise InputError(
-            f"{clean(str(results))} holds no inventory of programs: the check SoftwareInventory of"
-            f" `kappa validate {options.site}` makes it"
+            f"{clean(str(results))}: no inventory of programs: run `kappa validate {options.site}`, whose check"
+            " SoftwareInventory writes it"
         )
     for kept in inventories:
         accepted, found = kept.accepted(), kept.found()

@@ -1,27 +1,25 @@
-"""``kappa spack``: the installer of ``spack_envs``, which runs without any Python environment, too."""
+"""``kappa spack``: run the installer of ``spack_envs``. That program needs no Python environment."""
 
 import pathlib
 
 from kappa.app.command.arguments import add_site, parser, resolved
 
 _MIRROR = """\
-Solve the environments for the site and fetch all of their sources into FOLDER, for a machine without a network. The
-site's compilers and libraries need not be on this one.
+Solve the environments for the site, and fetch all sources into FOLDER, for a machine without a network. This machine
+does not need the site's compilers and libraries.
 
-Exit status: 0 done, 1 there is no solution, or a source cannot be had.
+Exit status: 0 done, 1 there is no solution, or a source cannot be fetched.
 """
 
 
 def run(arguments: list[str]) -> int:
-    words = parser("spack", "Spack environments of the suite, installed for a site; see docs/spack.md.")
+    words = parser("spack", "Install the suite's Spack environments for a site; see docs/spack.md.")
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("install", add_help=False, help="install or verify them; --help says more")
-    mirror = actions.add_parser(
-        "mirror", help="fetch their sources for a machine without a network", description=_MIRROR
-    )
-    mirror.add_argument("folder", metavar="FOLDER", help="filled, or completed, with the sources")
+    actions.add_parser("install", add_help=False, help="install or verify the environments; see `install --help`")
+    mirror = actions.add_parser("mirror", help="fetch all sources for a machine without a network", description=_MIRROR)
+    mirror.add_argument("folder", metavar="FOLDER", help="the folder for the sources; only missing ones are added")
     add_site(mirror)
-    mirror.add_argument("environments", nargs="*", metavar="ENV", help="default: all that the suite has")
+    mirror.add_argument("environments", nargs="*", metavar="ENV", help="an environment (default: all of the suite)")
     from spack_envs.installer.cli import main
 
     if arguments[:1] == ["install"]:
@@ -31,7 +29,10 @@ def run(arguments: list[str]) -> int:
 
 
 def _check(folder: pathlib.Path) -> None:
-    """:raises InputError: ``site.yaml`` of the site cannot be used."""
+    """Read the site's description.
+
+    :raises InputError: ``site.yaml`` of the site cannot be used.
+    """
     from kappa.core.sites.load import Site
 
     Site(folder).require_description()

@@ -12,21 +12,26 @@ from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
 
 _DESCRIPTION = """\
-Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what is out of bounds
-(in the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
-OPTIONs are ReFrame's, but for two: --spec SPEC, once or more often, has Spack's environments run with this spec in the
-place of their own of the same package, installed first (docs/spack.md). --budget NODE-HOURS takes no more than these by
-the plan (`kappa plan --budget` shows what): first a check of each family that was in none of the last six runs of the
-mode, then the checks that have found most per node-hour, then others in turn. What it leaves out is named, also in the
-verdict (docs/nightly.md).
+Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), print the verdict, and write the
+HTML report. Kappa re-measures every out-of-bounds metric: first in the same allocation, or by a job on the same nodes,
+then on other nodes.
 
-Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
-results/SITE; $KAPPA_RUN: this very folder). ReFrame prints to reframe.out there; the terminal shows progress. One run
-at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends ReFrame, which cancels its jobs, and judges what ran.
-If an earlier run was killed, its jobs are cancelled first, and what had ended of it is judged.
-A cluster that the site brings is started if it is not up, and ended again.
+OPTIONs are options for ReFrame, except these two:
+  --spec SPEC          run Spack's environments with SPEC instead of their own spec of the same package; Kappa installs
+                       it first; repeat for more (docs/spack.md)
+  --budget NODE-HOURS  run only as many checks as the plan allows within NODE-HOURS; `kappa plan --budget` shows them.
+                       First comes a check of each family that was in none of the last six runs of the mode, then
+                       checks with the most findings per node-hour, then the others in turn. The verdict names the
+                       checks that are left out (docs/nightly.md).
 
-Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or it could not run."""
+The results are in a new folder in results/SITE/runs. Only its owner can read it. $KAPPA_RESULTS replaces results/SITE;
+$KAPPA_RUN names the run's folder. ReFrame's output is in reframe.out there; the terminal shows progress.
+
+Only one run at a time uses these results. On SIGTERM or Ctrl-C, Kappa stops ReFrame, which cancels its jobs, and judges
+the finished cases. If an earlier run was killed, Kappa first cancels its jobs and judges its finished cases. If the
+site has an embedded cluster that is down, Kappa starts it, and stops it at the end.
+
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or the suite could not run."""
 _EXAMPLES = """\
   kappa validate embedded smoke
   kappa validate mycluster nightly -n NodeLinks -S NodeLinks.iterations=3
@@ -76,7 +81,7 @@ def run(arguments: list[str]) -> int:
             if not validation.report.exists():
                 _forget(validation.folder)
                 raise
-            print(f"{err}: what ran is judged", flush=True)
+            print(f"{err}: Kappa judges the finished cases", flush=True)
         status = validation.judge()
         tidy(site, results)
         return status
@@ -95,7 +100,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None:
-    """What the newest whole run of the mode took, where this is one, too."""
+    """Return the duration of the newest whole run of the mode in seconds, or None if this run is a part only."""
     from kappa.app.conduct.validation import REPORT
     from kappa.core.record.load import load_session
 
@@ -107,7 +112,7 @@ def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None
 
 
 def _forget(folder: pathlib.Path) -> None:
-    """Leave no run that holds nothing."""
+    """Remove a run's folder that holds no results."""
     from kappa.core.record.load import PRINTED
 
     with contextlib.suppress(OSError):
@@ -119,7 +124,7 @@ def _forget(folder: pathlib.Path) -> None:
 
 
 def _own_options(options: list[str]) -> tuple[list[str], float | None, list[str]]:
-    """The specs and the budget among ReFrame's options, and what is left of these."""
+    """Return the specs and the budget among the options, and the rest, which is for ReFrame."""
     own = argparse.ArgumentParser(prog="kappa validate", add_help=False, allow_abbrev=False)
     own.add_argument("--spec", action="append", default=[])
     own.add_argument("--budget", metavar="NODE-HOURS", type=node_hours)
@@ -133,5 +138,5 @@ def _own_folder(results: pathlib.Path, mode: str) -> pathlib.Path:
     try:
         folder.mkdir(exist_ok=bool(given))
     except OSError as err:
-        raise InputError(f"cannot make {folder}: {err.strerror}") from err
+        raise InputError(f"cannot make the folder {folder}: {err.strerror}") from err
     return folder

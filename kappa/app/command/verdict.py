@@ -6,17 +6,17 @@ from kappa.app.command.arguments import add_json, add_run, alone, parser, resolv
 from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
-Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site
-files give the same answer. Of a run whose kappa or ReFrame was killed, first its jobs are cancelled, and the cases that
-had ended are made a report. Colours follow NO_COLOR.
+Print the verdict on a run, with the failures last and where to look. Kappa runs no check: the same report and the same
+site files give the same verdict. If the run was killed, Kappa first cancels its jobs and makes a report of the finished
+cases. The variable NO_COLOR turns colours off.
 
-Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file."""
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or a report or site file is unusable."""
 _EXAMPLES = """\
   kappa verdict embedded                            the newest run of a site
-  kappa verdict results/embedded/runs               the newest of a folder
-  kappa verdict run-report-7.json --mode smoke      held against what the mode smoke expects
-  kappa verdict embedded -v                         every metric with its bounds, and what is not provided
-  kappa verdict embedded --json v.json --junit v.xml    also for machines
+  kappa verdict results/embedded/runs               the newest run in a folder
+  kappa verdict run-report-7.json --mode smoke      judge by the mode smoke
+  kappa verdict embedded -v                         every metric with its bounds, and the checks not provided here
+  kappa verdict embedded --json v.json --junit v.xml    also write JSON and JUnit files
 """
 
 
@@ -24,8 +24,10 @@ def run(arguments: list[str]) -> int:
     words = parser("verdict", _DESCRIPTION, _EXAMPLES)
     add_run(words)
     add_json(words)
-    words.add_argument("--junit", metavar="FILE", type=pathlib.Path, help="write FILE for a CI server, too")
-    shown = "show every metric, notes of cases, and what is not provided here"
+    words.add_argument(
+        "--junit", metavar="FILE", type=pathlib.Path, help="also write the verdict to FILE as JUnit XML, for CI servers"
+    )
+    shown = "show every metric, the notes of cases, and the checks that are not provided here"
     words.add_argument("-v", "--verbose", action="store_true", help=shown)
     options = resolved(words.parse_args(arguments))
     from reports.compare.compare import since_last

@@ -6,9 +6,10 @@ from kappa.app.command.arguments import parser
 from kappa.core.ground.clean_text import clean
 
 _DESCRIPTION = """\
-Compare every file of a dossier with its manifest and signatures, and verdict and page with the raw results.
+Check that a dossier is unaltered. Kappa compares every file with the manifest and signatures, and the verdict and the
+page with the raw results.
 
-Exit status: 0 nothing was altered, 1 something was altered, is missing or was added, 2 it is no dossier, or something
+Exit status: 0 nothing was altered, 1 a file was altered, added or is missing, 2 the folder is no dossier, or something
 cannot be checked: a signature, or a page that another version of the suite made."""
 
 
@@ -17,7 +18,7 @@ def run(arguments: list[str]) -> int:
     words.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
     words.add_argument(
         "--key", metavar="KEY", action="append", default=[],
-        help="who must have signed: a GnuPG fingerprint, or the file of minisign's public key; once for each party",
+        help="require the signature of KEY, a GnuPG fingerprint or a file with minisign's public key; repeat for more",
     )  # fmt: skip
     options = words.parse_args(arguments)
     from reports.acceptance.dossier import verify

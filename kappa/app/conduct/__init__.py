@@ -1,5 +1,5 @@
-"""What starts ReFrame and runs commands on nodes, and what keeps the runs of a site apart.
+"""Start ReFrame, run commands on nodes, and keep the runs of a site apart.
 
-``session.py`` is one session of ReFrame, ``validation.py`` a mode and what is measured again, ``night.py`` a night.
-Only ``kappa.app.command`` imports it.
+``session.py`` runs one ReFrame session, ``validation.py`` a mode with its re-measurements, ``night.py`` a night.
+Only ``kappa.app.command`` imports this package.
 """

@@ -1,4 +1,4 @@
-"""Runs what is left of a contract: repeat by repeat, one series at a time, so that nothing disturbs a measurement."""
+"""Run the remaining repeats of a contract, one series at a time, so that nothing disturbs a measurement."""
 
 import json
 import pathlib
@@ -26,22 +26,22 @@ from reports.verdict.state import State
 
 
 def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conductor, again: bool) -> None:
-    """Run every repeat that has no finished attempt; with ``again``, also those whose attempt failed.
+    """Run every repeat without a finished attempt; with ``again``, also repeats whose attempt failed.
 
-    A failed measurement is a result, too: it is never drawn again unasked, and the dossier tells of every attempt.
+    A failed measurement is a result, too. Kappa repeats it only if asked, and the dossier lists every attempt.
 
-    :raises StoppedError: there was a reason to stop; what is finished is kept.
+    :raises StoppedError: there was a reason to stop. Finished attempts are kept.
     :raises InputError: ReFrame ran nothing.
     """
     write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
     write_atomically(campaign.folder / FAMILIES, json.dumps(asdict(plan.families), indent=1) + "\n")
     contract = campaign.contract
     attempts = campaign.attempts()
-    # A session may have ended after the run that began it was killed.
+    # A session may have gone on after its run was killed.
     for attempt in attempts:
         for report in unsettled_in(attempt.folder):
             settled = settle(report, site, "its session was killed")
-            conductor.say(f"{attempt.series}: its session was killed: {settled.said or settled.report.value}")
+            conductor.say(f"{attempt.series}: an earlier session was killed: {settled.said or settled.report.value}")
         if attempt.session is not None and not (attempt.folder / SPACK_LOCK).exists():
             keep_spack_lock(attempt)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
@@ -50,7 +50,7 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
         conductor.say(f"{total - len(todo)} of {total} repeats are done already")
     for number, (item, repeat) in enumerate(todo, start=total - len(todo) + 1):
         conductor.say(f"[{number}/{total}] {item.series}, repeat {repeat} of {item.repeats}")
-        # What Slurm refuses is no measurement: the campaign pauses.
+        # A job that Slurm refuses is no measurement, so stop here.
         require_ready(site, campaign.folder, contract.mode, [f"--system={contract.system}:{item.series.partition}"])
         tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
         attempt = campaign.begin(item.series, repeat, tried + 1)
@@ -59,7 +59,7 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
         tell = Progress(f"[{number}/{total}] {item.series}", expected_s)
         run_attempt(site, contract, item.checks, attempt, conductor, tell)
         if attempt.session is None:
-            raise InputError(f"{item.series}: ReFrame's session was cut off; run again to go on")
+            raise InputError(f"{item.series}: ReFrame's session was cut off; run the same command to continue")
         keep_spack_lock(attempt)
         took = duration(time.monotonic() - began)
         conductor.say(f"[{number}/{total}] {_result(attempt)} after {took}{_why(attempt)}")
@@ -73,14 +73,14 @@ def run_attempt(
     conductor: Conductor,
     tell: Tell = silent,
 ) -> None:
-    """Have ReFrame run one attempt into its folder.
+    """Run one attempt with ReFrame, and keep its results in the attempt's folder.
 
-    :param checks: the file or folder to load; the whole suite takes ReFrame seconds.
-    :param tell: see ``Session``.
+    :param checks: the file or folder that ReFrame loads. To load the whole suite takes seconds.
+    :param tell: see ``ReframeSession``.
 
-    :raises StoppedError: there was a reason to stop; ReFrame was told to, and has cancelled its jobs.
-    :raises InputError: ReFrame ended without a report; with the last that it said.
-    :raises OSError: the storage could not keep what ReFrame wrote.
+    :raises StoppedError: there was a reason to stop. ReFrame has cancelled its jobs.
+    :raises InputError: ReFrame ended without a report. The message has its last lines.
+    :raises OSError: the storage could not keep ReFrame's files.
     """
     folder = attempt.folder.resolve()
     options = [
@@ -88,7 +88,7 @@ def run_attempt(
         f"--system={contract.system}:{attempt.series.partition}",
         *of_mode(contract),
         *attempt.series.reframe_options,
-        # A clause counts every sample: none is re-measured because it was out of bounds.
+        # A clause counts every sample, so do not re-measure out-of-bounds samples.
         "--setvar=hold_s=0",
         f"--perflogdir={folder / 'perflogs'}",
     ]
@@ -96,13 +96,13 @@ def run_attempt(
     try:
         session.run(conductor)
     except NoReportError as err:
-        raise InputError(f"{attempt.series}: {err}; run again to go on") from None
-    # ReFrame leaves it to the kernel when its files are on the disk; what is said to be finished has to be there.
+        raise InputError(f"{attempt.series}: {err}; run the same command to continue") from None
+    # ReFrame does not sync its files. A finished attempt must be on the disk.
     sync_tree(folder)
 
 
 def _tasks(plan: AcceptancePlan) -> Iterator[tuple[PlannedSeries, int]]:
-    """Repeats of a series lie apart in time, so that they see more than one moment of the machine."""
+    """Yield series and repeat. All series run once before the next repeat, so that repeats lie apart in time."""
     for repeat in range(1, max((item.repeats for item in plan.items), default=0) + 1):
         for item in plan.items:
             if repeat <= item.repeats:
@@ -120,7 +120,7 @@ def _result(attempt: Attempt) -> str:
 
 
 def _why(attempt: Attempt) -> str:
-    """What failed, for the end of the line; empty when it passed."""
+    """Return what failed, for the end of the line; empty if the attempt passed."""
     judged = judge_attempt(_measured(attempt))
     return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
 

@@ -1,7 +1,7 @@
-"""What a session leaves that was killed or ran into a full disk: jobs in the queue, a report or the cases so far.
+"""Clean up after a session that was killed or ran into a full disk: its jobs, its report or its finished cases.
 
-A session has a journal (``kappa/core/record/journal.py``) until its report is kept and its jobs have ended. One that is
-still there while nothing holds the lock of the results is that of a dead session.
+A session has a journal (``kappa/core/record/journal.py``) until its report is kept and its jobs have ended. A journal
+that exists while no process holds the lock of the results belongs to a dead session.
 """
 
 import contextlib
@@ -28,49 +28,49 @@ from kappa.core.record.journal import begun, journal_of, report_of, report_with
 from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
 from kappa.core.sites.load import Site
 
-# Until cancelled jobs have left the queue, s.
+# Longest time until cancelled jobs have left the queue, in seconds.
 GONE_WITHIN_S = 60.0
 _QUEUE = ("squeue", "--me", "--noheader", "--format=%i|%Z")
 _ACTIVE = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
-# Where the reports of runs and nights lie, below the results of a site.
+# The folders with reports of runs and nights, below the results of a site.
 _FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
 _TABLES = {"sessions", "testcases"}
 _KILLED = "kappa was killed"
-#: The clocks of this machine and of Slurm's are no further apart, s (``preflight.py``).
+#: Largest difference between this machine's clock and Slurm's, in seconds (``preflight.py``).
 CLOCK_ROOM_S = 60.0
 
 
 class NoReportError(InputError):
-    """ReFrame left no report that is whole; a report of the cases that had ended may be there."""
+    """ReFrame left no complete report. A report of the finished cases may exist."""
 
 
 def part_of(report: pathlib.Path) -> pathlib.Path:
-    """Where ReFrame writes ``report``."""
+    """Return the path at which ReFrame writes ``report`` until it is complete."""
     return report.with_name(f"{report.name}.part")
 
 
 class Found(Enum):
-    """What a session has left to be judged."""
+    """What a dead session left for a verdict."""
 
-    NOTHING = "no case had ended"
-    CASES = "cases that had ended"
-    WHOLE = "ReFrame's report is whole"
+    NOTHING = "no case had finished"
+    CASES = "some cases had finished"
+    WHOLE = "ReFrame's report is complete"
 
 
 @dataclass(frozen=True)
 class Settled:
-    """What was found of a session; ``said``: what was done beside keeping a whole report, in words."""
+    """What Kappa found of a dead session. ``said``: in words, what it did besides keeping a complete report."""
 
     report: Found
     said: str
 
 
 def settle(report: pathlib.Path, site: Site, why: str) -> Settled:
-    """Cancel the jobs that a session has left, keep its report, or make one of its journal.
+    """Cancel the jobs of a dead session, and keep its report, or make a report from its journal.
 
-    Nothing may run in its folder any more. The journal stays for another try if Slurm does not answer.
+    No process may run in its folder any more. If Slurm does not answer, the journal stays for another attempt.
 
-    :param why: the session did not come to its end, if its report is not whole.
+    :param why: why the session did not finish, for a report made from the journal.
     :raises InputError: a report cannot be written.
     """
     journal, part = journal_of(report), part_of(report)
@@ -85,7 +85,7 @@ def settle(report: pathlib.Path, site: Site, why: str) -> Settled:
             write_atomically(report, json.dumps(document, indent=2))
             part.unlink(missing_ok=True)
             number = sum(len(run["testcases"]) for run in document["runs"])
-            found, said = Found.CASES, [*said, f"{counted(number, 'case')} had ended"]
+            found, said = Found.CASES, [*said, f"{counted(number, 'case')} had finished"]
     if found is Found.NOTHING:
         said.append(found.value)
     (raw_folder(report) / RESERVE).unlink(missing_ok=True)
@@ -95,16 +95,16 @@ def settle(report: pathlib.Path, site: Site, why: str) -> Settled:
 
 
 def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -> None:
-    """Note in a report that its session was cut off, and which results say nothing of a node.
+    """Note in a report that its session was cut off, and which results say nothing about a node.
 
-    Those are the results of aborted cases, and of cases that failed after ``failed_since_s`` (seconds since 1970).
+    These are aborted cases, and cases that failed after ``failed_since_s`` (seconds since 1970).
 
     :raises InputError: the report cannot be read or written.
     """
     source = clean(str(report))
     document = parse_json(json_text(report, source, MAX_REPORT_BYTES), source)
     if not isinstance(document, dict) or not isinstance(document.get("session_info"), dict):
-        return  # what judges it says what is wrong with it
+        return  # the verdict reports what is wrong with it
     document["session_info"]["cut"] = why
     for case in cases_of(document):
         ended_s = case.get("job_completion_time_unix") or failed_since_s
@@ -115,7 +115,7 @@ def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -
 
 
 def _whole(part: pathlib.Path) -> bool:
-    """Whether ReFrame wrote all of it; then it is on the disk."""
+    """Return whether ReFrame wrote the whole report. If so, sync it to the disk."""
     try:
         with part.open("rb") as file:
             json.load(file)
@@ -126,19 +126,19 @@ def _whole(part: pathlib.Path) -> bool:
 
 
 def _jobs_ended(site: Site, report: pathlib.Path) -> tuple[list[str], bool]:
-    """What to say of the jobs, and whether Slurm has told of them."""
+    """End the session's jobs. Return what to print about them, and whether Slurm answered."""
     try:
         ended = end_jobs(site, report)
     except CommandError as err:
         return [f"its jobs are not known: {err}"], False
-    return ([f"cancelled {counted(len(ended), 'job')} of it ({', '.join(ended)})"] if ended else []), True
+    return ([f"cancelled its {counted(len(ended), 'job')} ({', '.join(ended)})"] if ended else []), True
 
 
 @contextlib.contextmanager
 def dead(report: pathlib.Path) -> Iterator[str]:
-    """The name of the site of a session that is dead; empty if it lives, or that cannot be told here.
+    """Yield the name of a dead session's site; an empty name if the session lives, or this machine cannot tell.
 
-    Meanwhile no other command finds it.
+    The context holds the session's locks, so that no other command settles it.
 
     :raises InputError: its journal cannot be read.
     """
@@ -164,7 +164,7 @@ def _text(journal: pathlib.Path) -> str:
 
 
 def end_jobs(site: Site, report: pathlib.Path) -> list[str]:
-    """Cancel the user's jobs that run in the session's folder, and wait until they are gone; returns their numbers.
+    """Cancel the user's jobs that run in the session's folder, wait until they are gone, and return their numbers.
 
     :raises CommandError: Slurm does not answer.
     """
@@ -190,16 +190,16 @@ def _jobs_in(stage: pathlib.Path, said: str) -> Iterator[str]:
 
 
 def unsettled(results: pathlib.Path) -> list[pathlib.Path]:
-    """The reports, there or not, of the sessions of runs and nights that left something, oldest first.
+    """Return the reports of all dead sessions of runs and nights, oldest first. A report may not exist yet.
 
-    Nothing else may use the results meanwhile (``using``).
+    The caller must hold the results (``using``).
     """
     folders = itertools.chain.from_iterable(sorted(results.glob(pattern)) for pattern in _FOLDERS)
     return [report for folder in folders for report in unsettled_in(folder)]
 
 
 def unsettled_in(folder: pathlib.Path) -> list[pathlib.Path]:
-    """As ``unsettled``, of one run: its own first, then those that confirm it."""
+    """Return the reports of one run's dead sessions: first the run's own, then its re-measurements."""
     found: dict[pathlib.Path, None] = {}
     for place in (folder, folder / CONFIRMATIONS):
         found |= dict.fromkeys(map(report_with, sorted(place.glob("*.json.journal"))))
@@ -208,7 +208,7 @@ def unsettled_in(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def settle_all(site: Site, reports: Sequence[pathlib.Path], say: Callable[[str], object]) -> list[pathlib.Path]:
-    """Settle dead sessions and ``say`` what they left; returns the reports that are new, to be judged.
+    """Settle dead sessions, and ``say`` what they left. Return the new reports, for a verdict.
 
     :raises InputError: a report cannot be written.
     """
@@ -226,9 +226,9 @@ def settle_all(site: Site, reports: Sequence[pathlib.Path], say: Callable[[str],
 
 
 def usable_database(results: pathlib.Path, say: Callable[[str], object]) -> None:
-    """Put ReFrame's database aside if it has no tables, as after its disk was full, or is damaged.
+    """Rename ReFrame's database if it is damaged or has no tables, for instance after the disk was full.
 
-    ReFrame makes another one. Kappa reads reports, and nothing from the database.
+    ReFrame then makes a new one. Kappa reads reports only, not the database.
     """
     path = results / "results.db"
     if not path.is_file():
@@ -237,7 +237,7 @@ def usable_database(results: pathlib.Path, say: Callable[[str], object]) -> None
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.OperationalError:
-        return  # another program has locked it, or it cannot be read now
+        return  # another program has locked the database, or it cannot be read now
     except sqlite3.DatabaseError as err:
         problem = one_line(clean(str(err)), 100)
     else:
@@ -245,4 +245,4 @@ def usable_database(results: pathlib.Path, say: Callable[[str], object]) -> None
     if problem:
         aside = path.with_name(f"results.db.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
         path.replace(aside)
-        say(f"{clean(str(path))} is not usable ({problem}): it is {aside.name} now, and ReFrame makes another")
+        say(f"{clean(str(path))} is not usable ({problem}): renamed to {aside.name}; ReFrame makes a new one")

@@ -1,9 +1,10 @@
-"""One night, from the first check to the dashboard, with what it does to nodes where the site has a rule for it."""
+"""Run one night, from the first check to the dashboard, with the actions on nodes that the site's rule asks for."""
 
 import argparse
 import contextlib
 import dataclasses
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ from typing import IO, Any
 
 import msgspec
 
+from kappa.app.conduct.alerts import AlertTargets
 from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready
 from kappa.app.conduct.quarantine import Quarantine, end_quarantines
@@ -37,14 +39,14 @@ from reports.plan.listing import show_selection
 from reports.quarantine.decide import told
 from reports.quarantine.evidence import named_nodes
 
-# Share of the limit, and seconds, that are kept for ending, judging and writing.
+# Time kept for ending, judging and writing: a share of the limit, and at most so many seconds.
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
-# Seconds within which ReFrame has to cancel its jobs: Slurm's warning comes not much earlier than its end.
+# Seconds for ReFrame to cancel its jobs. Slurm warns the night's job only shortly before its end.
 PATIENCE_S = 60.0
 
 
 class NightActions:
-    """Those of the night that ``began`` then, in seconds since 1970."""
+    """The actions on nodes of the night that ``began`` at this time, in seconds since 1970."""
 
     def __init__(self, site: Site, results: pathlib.Path, began: float) -> None:
         self.site, self.results, self.began = site, results, began
@@ -52,8 +54,11 @@ class NightActions:
         self._problem = ""
 
     def give_back(self, conductor: Conductor, options: Sequence[str]) -> None:
-        """Do what the rule says with the nodes whose quarantine has ended; of ReFrame's ``options``, which select the
-        night's checks, only those hold that set something."""
+        """Apply the rule to the nodes whose quarantine has ended.
+
+        :param options: ReFrame's options of the night. Only the options that set something are used, not those that
+            select checks.
+        """
         stop = conductor.stop
         with self._problems_noted():
             quarantine = Quarantine.of(self.site, self.results)
@@ -66,7 +71,7 @@ class NightActions:
                     self._only_told += [action] if action.what == "release" and action.outcome == "declined" else []
 
     def drain(self, conductor: Conductor, night: pathlib.Path) -> None:
-        """Do what the rule says with the nodes that the confirmed findings of the night in this folder name."""
+        """Apply the rule to the nodes that confirmed findings of the night in this folder name."""
         with self._problems_noted():
             quarantine = Quarantine.of(self.site, self.results)
             if quarantine is None:
@@ -78,7 +83,7 @@ class NightActions:
                     conductor.say(told(action))
 
     def as_record(self) -> dict[str, Any]:
-        """For ``night.json``: all actions since the night began, and what kept it from others."""
+        """Return, for ``night.json``, all actions since the night began, and why an action was not possible."""
         actions: list[Action] = []
         with contextlib.suppress(InputError), self._problems_noted():
             actions = [action for action in load_actions(self.results / "history") if action.time >= self.began]
@@ -94,33 +99,36 @@ class NightActions:
 
 
 class BusyError(Exception):
-    """Another night of the site is running; the message says which."""
+    """Another night of the site is running. The message says which."""
 
 
 @contextlib.contextmanager
 def only_one(results: pathlib.Path) -> Iterator[int]:
-    """Hold the lock of a site's nights; gives the file descriptor, which what is started has to inherit.
+    """Hold the lock of a site's nights, and yield its file descriptor.
 
-    Else a night whose conductor was killed would measure on beside the next one.
+    Every child process must inherit the descriptor. Otherwise, after this process was killed, its children would
+    measure at the same time as the next night.
 
-    :raises BusyError: another night holds it.
+    :raises BusyError: another night holds the lock.
     :raises InputError: the storage cannot be written or has no locks.
     """
     with contextlib.ExitStack() as stack:
         try:
             lock = stack.enter_context(locked(results / "nightly/.lock"))
         except LockedError as err:
-            raise BusyError(f"another night is running, or what it left ({err.holder})") from None
+            raise BusyError(
+                f"another night, or a process that one left behind, holds the lock ({err.holder}): wait until it ends"
+            ) from None
         yield lock
 
 
 def conduct(
     options: argparse.Namespace, site: Site, results: pathlib.Path, lock: int, submit_late: Callable[[], str]
 ) -> int:
-    """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing.
+    """Run a night, and return its exit status. Whatever fails, the dashboard lists what is missing.
 
-    :param lock: file descriptor of the night's lock, which all that is started holds, too.
-    :param submit_late: submits the next night if that is still to be done; returns why it could not, or nothing.
+    :param lock: file descriptor of the night's lock, for all child processes.
+    :param submit_late: submits the next night if it is not submitted yet, and returns why that failed, or nothing.
 
     :raises InputError: ReFrame is not installed, or the dashboard cannot be written.
     """
@@ -142,7 +150,7 @@ def conduct(
         "cut": "",
     }
     keep(folder, record)
-    print(f"night of {record['night']}: {folder}, progress in night.log there", flush=True)
+    print(f"night of {record['night']}: results in {folder}, progress in its night.log", flush=True)
     deadline = started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit)
     with stopping(deadline) as stop, (folder / "night.log").open("w", encoding="utf-8") as log:
         acts = NightActions(site, results, started)
@@ -167,12 +175,12 @@ def conduct(
             planned = turns(site, results, folder, options.nights) if options.nights else {}
             record["planned"] = sorted({node for nodes in planned.values() for node in nodes})
             keep(folder, record)
-            print(f"one by one: {', '.join(record['planned']) or 'no node'}", flush=True)
+            print(f"rotation, nodes measured alone: {', '.join(record['planned']) or 'none'}", flush=True)
             for partition, nodes in planned.items():
                 for name, select in rotation(site.name, partition, nodes, options.repeats).items():
                     place = folder / "rotation" / name
                     make_folder(place)
-                    # A run by hand is waited for.
+                    # Wait while a run by hand uses the results.
                     with _part_of_night(log), using(results, waiting=stop.check) as own:
                         turn = Validation(site, options.mode, [*select, *options.reframe], place)
                         turn.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
@@ -184,13 +192,18 @@ def conduct(
             tidy(site, results)
         keep(folder, {**record, **acts.as_record(), "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
         if cut:
-            print(f"the night was cut: {cut}", flush=True)
-        return publish(site, results, options.textfile, gate=options.gate)
+            print(f"the night was cut short: {cut}", flush=True)
+        note = functools.partial(print, file=log, flush=True)
+        targets = AlertTargets.of(options)
+        return publish(
+            site, results, options.textfile, gate=options.gate, link=options.link or "",
+            deliver=lambda alert: targets.deliver(alert, note),
+        )  # fmt: skip
 
 
 @contextlib.contextmanager
 def _part_of_night(log: IO[str]) -> Iterator[None]:
-    """What ends it, ends no other part: what it left is judged, and the rest is missed."""
+    """Contain the errors of one part of the night: log them, and let the next part run."""
     try:
         yield
     except (InputError, StoppedError) as err:
@@ -201,10 +214,11 @@ def _part_of_night(log: IO[str]) -> Iterator[None]:
 
 
 def rotation(site: str, partition: str, nodes: list[str], repeats: int) -> dict[str, list[str]]:
-    """Folder of a session -> what selects in it every check of one node, ``repeats`` times on each of ``nodes``.
+    """Return ReFrame's options for each session of the rotation, by the session's folder.
 
-    Checks that measure many nodes in one job do so, some dozens at a time; the others have a job for each node.
-    One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
+    The sessions run every check of one node, ``repeats`` times on each of ``nodes``. Checks that measure many nodes in
+    one job measure some dozens at a time. The others have one job for each node. Each session has one partition,
+    because ReFrame 4.10 distributes a check over the nodes of its first partition only.
     """
     common = [f"--repeat={repeats}", f"--system={site}:{partition}"]
     if len(nodes) < 2:

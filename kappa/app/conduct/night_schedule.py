@@ -1,4 +1,4 @@
-"""Arranges that a night runs every night: what each scheduler is told, and how."""
+"""Schedule a night for every night, with sbatch, scrontab or systemd."""
 
 import argparse
 import datetime
@@ -14,7 +14,7 @@ from kappa.core.ground.processes import user_name
 from kappa.core.ground.whole_files import make_folder
 
 SCHEDULES = ("scrontab", "sbatch", "systemd")
-# Seconds before the walltime at which Slurm warns the night, which should have ended by itself before.
+# Slurm warns the night so many seconds before the walltime. The night should have ended before.
 WARNING_S = 90
 
 
@@ -23,20 +23,20 @@ def job_name(site: str) -> str:
 
 
 def next_begin(now: datetime.datetime, at: datetime.time) -> datetime.datetime:
-    """The next time the clock shows ``at``."""
+    """Return the next time at which the clock shows ``at``."""
     today = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
     return today if today > now else today + datetime.timedelta(days=1)
 
 
 def walltime(seconds: int) -> str:
-    """Slurm's ``hours:minutes:seconds``."""
+    """Return the duration in Slurm's format ``hours:minutes:seconds``."""
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[str]:
-    """The command of one night, by ``program``, the ``kappa`` of a Python environment."""
+    """Return the command of one night. ``program`` is the ``kappa`` of a Python environment."""
     sites = os.environ.get(SITES_VARIABLE)
-    # A scheduler does not know this shell's variables.
+    # A scheduler does not pass on this shell's variables.
     command = [str(program), *([f"--sites={pathlib.Path(sites).absolute()}"] if sites else [])]
     command += ["nightly", "run", options.site]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--repeats={options.repeats}"]
@@ -44,6 +44,12 @@ def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[st
     command += [f"--budget={options.budget:g}"] if options.budget is not None else []
     command += [f"--textfile={options.textfile}"] if options.textfile else []
     command += ["--gate"] if options.gate else []
+    # The URL of a webhook stays in its file: everybody sees the command of a job.
+    command += [f"--webhook-file={options.webhook_file}"] if options.webhook_file else []
+    command += [f"--mail={address}" for address in options.mail]
+    command += [f"--smtp={options.smtp}"] if options.smtp else []
+    command += [f"--alert={options.alert}"] if options.mail or options.webhook_file else []
+    command += [f"--link={options.link}"] if options.link else []
     return command
 
 
@@ -54,11 +60,11 @@ def with_reframe_options(command: list[str], options: argparse.Namespace) -> str
 
 
 def guarded(line: str, program: pathlib.Path) -> str:
-    """For a shell: ``line``, or a message and exit status 2 where ``program`` cannot start any more."""
+    """Return a shell line that runs ``line``, or prints a message and exits with 2 if ``program`` cannot start."""
     python = shlex.quote(str(program.with_name("python")))
     problem = shlex.quote(
-        f"kappa: error: {program} cannot start: its Python environment is gone, broken or older than Python 3.11;"
-        " make it anew with `make setup`, or `python3 -m venv .venv && .venv/bin/pip install -e .`"
+        f"kappa: error: {program} cannot start: its Python environment is missing, broken or older than Python 3.11;"
+        " make a new one with `make setup`, or `python3 -m venv .venv && .venv/bin/pip install -e .`"
     )
     # `exec`, so that Slurm's signal reaches the night and not a shell.
     return f"{python} -I -c 'import kappa.app.command.main' || {{ echo {problem} >&2; exit 2; }}; exec {line}"
@@ -66,16 +72,16 @@ def guarded(line: str, program: pathlib.Path) -> str:
 
 def _require_one_line(words: list[str]) -> None:
     if any("\n" in word or "\r" in word for word in words):
-        raise InputError("an option holds a line break, which no schedule can hold")
+        raise InputError("an option contains a line break, which a schedule cannot hold: remove it")
 
 
 def resubmission(options: argparse.Namespace) -> list[str]:
-    """What a night of the sbatch kind needs to submit the next one."""
+    """Return the options with which a night of an sbatch chain submits the next one."""
     return ["--resubmit", f"--at={options.at:%H:%M}", *(f"--slurm={option}" for option in options.slurm)]
 
 
 def slurm_options(options: argparse.Namespace, log: pathlib.Path) -> list[str]:
-    """Bounded in time, warned before its end, never twice at once, and started again when its node fails."""
+    """Return sbatch's options: time limit, warning before the end, one night at a time, restart if its node fails."""
     _require_one_line(options.slurm)
     return [
         f"--job-name={job_name(options.site)}",
@@ -91,7 +97,7 @@ def slurm_options(options: argparse.Namespace, log: pathlib.Path) -> list[str]:
 
 
 def sbatch(options: argparse.Namespace, command: list[str], log: pathlib.Path, now: datetime.datetime) -> list[str]:
-    """The ``sbatch`` that submits the next night; in it the night submits the one after."""
+    """Return the ``sbatch`` command of the next night, which then submits the one after it."""
     begin = next_begin(now, options.at)
     line = with_reframe_options([*command, *resubmission(options)], options)
     return [
@@ -101,7 +107,7 @@ def sbatch(options: argparse.Namespace, command: list[str], log: pathlib.Path, n
 
 
 def scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path, present: str) -> str:
-    """``present``, a scrontab, with the site's entry added or replaced."""
+    """Return the scrontab ``present`` with the site's entry added or replaced."""
     first, last = (f"# {job_name(options.site)}: {edge}" for edge in ("begin", "end"))
     lines = present.splitlines()
     if first in lines and last in lines:
@@ -113,9 +119,9 @@ def scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path,
 
 
 def systemd(options: argparse.Namespace, command: list[str], folder: pathlib.Path, user: str) -> str:
-    """A service of ``user`` and a timer, to be put into /etc/systemd/system."""
+    """Return a service of ``user`` and a timer, for /etc/systemd/system."""
     name = job_name(options.site)
-    # systemd expands % and $ in a command, and what follows a backslash, in quotes, too.
+    # systemd expands %, $ and backslashes in a command, even in quotes.
     line = with_reframe_options(command, options).replace("\\", "\\\\").replace("%", "%%").replace("$", "$$")
     return f"""\
 # /etc/systemd/system/{name}.service
@@ -150,7 +156,7 @@ WantedBy=timers.target
 
 
 def install(options: argparse.Namespace, command: list[str], folder: pathlib.Path, results: pathlib.Path) -> None:
-    """Do what ``options.schedule`` asks for, or with ``dry_run`` say it."""
+    """Install the schedule ``options.schedule``, or print it with ``dry_run``."""
     if options.schedule == "systemd":
         print(systemd(options, command, folder, user_name()), end="")
         return
@@ -164,7 +170,7 @@ def install(options: argparse.Namespace, command: list[str], folder: pathlib.Pat
 
 
 def submit_next(options: argparse.Namespace, command: list[str], log: pathlib.Path) -> None:
-    """Submit the next night, unless it is submitted already: a night that Slurm starts again comes here twice."""
+    """Submit the next night, unless it is submitted already, as after Slurm restarted this night."""
     now = datetime.datetime.now()
     call = sbatch(options, command, log, now)
     if options.dry_run:
@@ -176,11 +182,11 @@ def submit_next(options: argparse.Namespace, command: list[str], log: pathlib.Pa
     name = job_name(options.site)
     pending = _output("squeue", "--me", "--noheader", "--states=PENDING", f"--name={name}", "--format=%i").split()
     if pending:
-        print(f"the next night waits already: job {', '.join(pending)} (scancel it to schedule anew)")
+        print(f"the next night is submitted already: job {', '.join(pending)} (scancel it to schedule a new one)")
         return
-    # With the cluster's name behind it where there are several.
+    # With several clusters, sbatch adds `;CLUSTER`.
     job = _output(*call).strip().partition(";")[0]
-    print(f"night submitted: job {job}, begins {next_begin(now, options.at):%Y-%m-%d %H:%M}, submits the next")
+    print(f"night submitted: job {job} starts at {next_begin(now, options.at):%Y-%m-%d %H:%M} and submits the next one")
 
 
 def _install_scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path) -> None:
@@ -194,13 +200,13 @@ def _install_scrontab(options: argparse.Namespace, command: list[str], log: path
         file.write(scrontab(options, command, log, listed.stdout if not listed.returncode else ""))
         file.flush()
         _output("scrontab", file.name)
-    print(f"installed in your scrontab: every day at {options.at:%H:%M}; `scrontab -e` removes it")
+    print(f"installed in your scrontab: every day at {options.at:%H:%M}; edit or remove it with `scrontab -e`")
 
 
 def _output(*command: str) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except FileNotFoundError:
-        raise InputError(f"there is no {command[0]} on PATH") from None
+        raise InputError(f"there is no {command[0]} on PATH: load Slurm's module") from None
     except subprocess.CalledProcessError as err:
         raise InputError(f"{command[0]}: {err.stderr.strip()}") from None

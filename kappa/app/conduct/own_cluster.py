@@ -1,4 +1,4 @@
-"""A site may bring its cluster: a program ``cluster`` in its folder, with ``status --json``, ``up`` and ``down``."""
+"""Start and stop a site's own cluster: the program ``cluster`` in its folder, with ``status``, ``up`` and ``down``."""
 
 import contextlib
 import json
@@ -9,24 +9,24 @@ from collections.abc import Iterator
 
 from kappa.core.ground.errors import InputError
 
-# Exit status of `status`; any other but that of a crash tells of a cluster that is up, in whatever state.
+# Exit status of `status` if the cluster is down. Any other, except of a crash, means that it is up, perhaps in part.
 _NOT_UP = 3
 
 
 def program(site: pathlib.Path) -> pathlib.Path | None:
-    """The site's ``cluster``, when it has one."""
+    """Return the site's program ``cluster``, or None."""
     path = site / "cluster"
     return path if path.is_file() and os.access(path, os.X_OK) else None
 
 
 @contextlib.contextmanager
 def cluster_up(site: pathlib.Path, *, stays: bool = False) -> Iterator[None]:
-    """Have the site's own cluster up, if it brings one, and its Slurm commands first on PATH.
+    """Start the site's own cluster, if it has one, and put its Slurm commands first on PATH.
 
-    One that had to be started is ended afterwards, unless it ``stays``; one that is up in part is left as it is, for
-    the checks to tell of. In a job of Slurm there is a cluster.
+    At the end, stop a cluster that was started here, unless it ``stays``. Leave a cluster that is up in part as it is,
+    so that the checks report it. In a Slurm job, do nothing: there is a cluster already.
 
-    :raises InputError: it cannot be started; it has said why on standard error.
+    :raises InputError: it cannot be started. It has printed the reason on standard error.
     """
     cluster = program(site)
     if cluster is None or "SLURM_JOB_ID" in os.environ:
@@ -46,18 +46,18 @@ def cluster_up(site: pathlib.Path, *, stays: bool = False) -> Iterator[None]:
 
 
 def _commands(cluster: pathlib.Path) -> str | None:
-    """The folder of its commands; ``None`` when it is not up."""
+    """Return the folder of the cluster's commands; ``None`` if it is down."""
     done = subprocess.run([cluster, "status", "--json"], stdout=subprocess.PIPE, check=False)
     if done.returncode == _NOT_UP:
         return None
     try:
         return str(json.loads(done.stdout)["paths"]["bin"])
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"`{cluster} status --json` ended with status {done.returncode} and tells nothing") from None
+        raise InputError(f"`{cluster} status --json` ended with status {done.returncode} and without JSON") from None
 
 
 def _call(cluster: pathlib.Path, action: str) -> None:
-    # A session of its own: Ctrl-C, which ends what runs on the cluster, does not keep it from being ended itself.
+    # In a new session, so that Ctrl-C does not interrupt the stop of the cluster.
     status = subprocess.run([cluster, action], start_new_session=True, check=False).returncode
     if status:
-        raise InputError(f"`{cluster} {action}` ended with status {status}; `{cluster} logs` shows more")
+        raise InputError(f"`{cluster} {action}` ended with status {status}; read `{cluster} logs`")

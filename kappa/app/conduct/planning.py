@@ -1,4 +1,4 @@
-"""What a site offers, by a dry run of ReFrame; the plan of a mode, and what of it a budget takes."""
+"""List the cases of a site by a dry run of ReFrame, plan a mode, and select the checks that fit into a budget."""
 
 import json
 import pathlib
@@ -21,14 +21,14 @@ from reports.acceptance.plan import Offer
 from reports.plan.budget import Selection, nights_since, of_campaign, of_sessions, select
 from reports.plan.plan import Offered, RunPlan, past_of, plan, stored_sessions
 
-# The check that brings the census of what the site could run.
+# The check whose record lists all checks that the site can run (the census).
 CENSUS = "PartitionState"
 
 
 def offers(site: Site, contract: Contract, conductor: Conductor) -> list[Offer]:
-    """The cases of the suite that ReFrame finds on the site.
+    """Return the cases of the suite that ReFrame finds on the site.
 
-    Only those of the checks that the contract names, and the census, if no clause is after a family. Errors as of
+    If no clause names a family, only the checks that the contract names and the census are listed. Errors as in
     ``listed``.
     """
     options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
@@ -42,9 +42,9 @@ def offers(site: Site, contract: Contract, conductor: Conductor) -> list[Offer]:
 
 
 def listed(site: Site, options: Sequence[str], conductor: Conductor) -> list[tuple[Case, dict[str, Any]]]:
-    """The cases that ReFrame selects by ``options`` on the site, each with its entry.
+    """Return the cases that ReFrame selects by ``options`` on the site, each with its entry in the report.
 
-    :raises InputError: ReFrame cannot use the site's settings; with the last that it said.
+    :raises InputError: ReFrame cannot use the site's settings. The message has its last lines.
     :raises StoppedError: there was a reason to stop.
     """
     with tempfile.TemporaryDirectory(prefix="kappa-plan-") as folder:
@@ -52,7 +52,7 @@ def listed(site: Site, options: Sequence[str], conductor: Conductor) -> list[tup
         report = scratch / REPORT
         # A dry run leaves its job scripts behind.
         command = ["--dry-run", *options, f"--prefix={scratch}"]
-        told = f"ReFrame lists what {site.name} offers"
+        told = f"ReFrame lists the cases of {site.name}"
         listing = ReframeSession(site, report, command, folder=scratch, tell=Progress(told))
         try:
             listing.run(conductor)
@@ -68,19 +68,20 @@ def of_mode(contract: Contract) -> list[str]:
 
 
 def _named(contract: Contract) -> list[str]:
-    checks = [clause.selector.check for clause in contract.clauses if clause.selector.check]
-    if len(checks) < len(contract.clauses):
+    selectors = [clause.selector for clause in contract.clauses if not clause.block]
+    checks = [selector.check for selector in selectors if selector.check]
+    if len(checks) < len(selectors):
         return []
     return [f"--name=^({'|'.join(map(re.escape, sorted({CENSUS, *checks})))})(%|$)"]
 
 
 def _needed(entry: dict[str, Any]) -> pathlib.Path:
-    # The census tells of the checks that were not loaded.
+    # The census must load all checks, because it reports those that did not load.
     return CHECKS if "census" in entry else pathlib.Path(entry["filename"])
 
 
 def nodes_of(entry: dict[str, Any]) -> int | None:
-    """Nodes of the job; ``None`` when the scheduler decides."""
+    """Return the number of nodes of the job; ``None`` if the scheduler decides."""
     tasks, per_node = entry.get("num_tasks"), entry.get("num_tasks_per_node")
     if not tasks or tasks < 0:
         return None
@@ -90,12 +91,12 @@ def nodes_of(entry: dict[str, Any]) -> int | None:
 def planned(
     site: Site, mode: str, options: Sequence[str], sessions: Sequence[Session], conductor: Conductor
 ) -> RunPlan:
-    """What ``mode`` with ReFrame's ``options`` takes, by what that took in ``sessions``; errors as of ``listed``."""
+    """Plan ``mode`` with ReFrame's ``options`` from the stored ``sessions``. Errors as in ``listed``."""
     return plan(offered_of(listed(site, [f"--mode={mode}", *options], conductor)), past_of(sessions))
 
 
 def offered_of(cases: Iterable[tuple[Case, dict[str, Any]]]) -> list[Offered]:
-    """Those of the suite's checks among what ``listed`` gives."""
+    """Return the cases of the suite's checks among those of ``listed``."""
     return [
         Offered(
             series=CaseSeries.of(case),
@@ -120,24 +121,27 @@ def within(
     results: pathlib.Path,
     conductor: Conductor,
 ) -> Selection:
-    """What a run of ``mode`` with ReFrame's ``options`` takes in the budget, by the site's stored runs.
+    """Select the checks of ``mode`` with ReFrame's ``options`` that fit into the budget, by the site's stored runs.
 
-    :raises InputError: as of ``planned`` and ``select``.
+    :raises InputError: as in ``planned`` and ``select``.
     """
     sessions = stored_sessions(results)
     return selected(budget_node_hours, planned(site, mode, options, sessions, conductor), sessions, mode)
 
 
 def selected(budget_node_hours: float, plan: RunPlan, sessions: Sequence[Session], mode: str) -> Selection:
-    """What of ``plan`` the budget takes, by what was found in ``sessions``, newest first; errors as of ``select``."""
+    """Select the checks of ``plan`` that fit into the budget, by findings in ``sessions``, newest first.
+
+    :raises InputError: as in ``select``.
+    """
     found = Counter(of_campaign()) + Counter(of_sessions(sessions))
     return select(budget_node_hours, plan, found, *nights_since(sessions, mode))
 
 
 def reframe_options(selection: Selection) -> list[str]:
-    """What has ReFrame run the checks that were taken, and record which were not."""
+    """Return ReFrame's options that run the selected checks, and record those that are left out."""
     left_out = [choice.check for choice in selection.left_out]
     extras = f"--session-extras=budget={selection.budget_node_hours:g},left_out={':'.join(left_out)}"
-    # A name ends where its parameters begin.
+    # The name of a case ends where its parameters begin.
     names = "|".join(map(re.escape, left_out))
     return [f"--exclude=^({names})(?![A-Za-z0-9_])", extras] if left_out else [extras]

@@ -1,4 +1,4 @@
-"""Checks of the suite on fabrics that are made for one question, and the papers' tables made of them."""
+"""Run checks of the suite on simulated fabrics made for one question, and write the tables of the papers."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ from kappa.core.sites.site_file import MORE_FABRICS
 from reports.predicted import tables
 
 REPORT = "run-report.json"
-# Fabric -> checks whose figures the tables hold.
+# Fabric -> checks whose figures are in the tables.
 SIMULATED = {
     "nsim-ace-16": ("RandomRing", "PutBarrier"),
     "nsim-ace-256": ("RandomRing", "PutBarrier", "ParticleExchange"),
@@ -25,32 +25,32 @@ SIMULATED = {
     "roce": ("PatternAllreduce",),
     **dict.fromkeys(("hdr-8", "hdr-3", "numalink-7", "flex-grid", "qdr-8"), ("EmtSeries.*step",)),
 }
-#: NSIM-ACE, figure 2; a node of two ranks does two puts one after the other, so that each waits twice as long.
+#: NSIM-ACE, figure 2. A node with two ranks does two puts one after the other, so each waits twice as long.
 NODE_LATENCIES_US, PUTS_OF_A_NODE = (0.6, 0.7, 0.8, 0.9), 2
 _DOCUMENT = """\
 # The papers' tables, simulated
 
-Written by `make tables-simulated`. What is fitted and what is predicted is said with each; what to believe, in
-[simulated.md](simulated.md). Two runs give the same figures; only the wall times differ.
+`make tables-simulated` writes this page. Each table states which values are fitted and which are predicted.
+[simulated.md](simulated.md) states how far to trust them. Two runs give the same figures; only the wall times differ.
 
 ## NSIM-ACE (SIMULTECH 2016)
 
 ### Random ring: bandwidth of a process
 
-The paper (figure 1): real and simulated agree at 4 and 8 processes, where all nodes are on one switch; beyond them its
-simulation falls below the machine, and on 256 nodes the bandwidth falls slowly above 32 processes.
+The paper (figure 1): measured and simulated values agree at 4 and 8 processes, where all nodes are on one switch. With
+more processes, its simulation is below the machine. On 256 nodes the bandwidth falls slowly above 32 processes.
 
 {random_ring}
 ### Barriers
 
-The paper (figure 2): recursive doubling is faster than the ring, and faster still where the processes are a power
-of two; the ring grows with the processes, recursive doubling with their logarithm.
+The paper (figure 2): recursive doubling is faster than the ring, and fastest if the number of processes is a power of
+two. The time of the ring grows with the number of processes, the time of recursive doubling with its logarithm.
 
 {barriers}
 ### Barriers over the node latency, 16 nodes
 
-The paper fits the node latency: of 0.6, 0.7, 0.8 and 0.9 us, 0.6 follows the machine best. A node's adapter performs
-the puts of its two processes one after the other; SimGrid does not, so each waits for both.
+The paper fits the node latency: of 0.6, 0.7, 0.8 and 0.9 us, 0.6 us fits the machine best. A node's adapter performs
+the puts of its two processes one after the other. SimGrid does not, so each put waits for both.
 
 Ring:
 
@@ -60,27 +60,28 @@ Recursive doubling:
 {swept_doubling}
 ### Particle exchange, 256 nodes: time to put
 
-The paper (figure 3): below 10 % from the machine at 32 processes; the barrier before packing is better up to 128;
-inside nodes and between them both count. Sizes here follow a model of the decomposition, in the paper recorded ones.
+The paper (figure 3): the error is below 10 % at 32 processes. The barrier before packing is better up to 128 processes.
+Traffic inside nodes and between nodes both count. Message sizes here follow a model of the decomposition; the paper
+uses recorded sizes.
 
 {particles}
 ### Wall time of the simulation
 
 {wall_times}
-NSIM-ACE simulates puts as events of its own and moves no data. Here the same MPI program runs as on a machine: every
-rank is a thread with memory of its own, which opens windows, checks that the barrier is one, and polls the word that
-a put brings. That is seconds at 512 ranks however few steps a barrier has.
+NSIM-ACE simulates puts as special events and moves no data. Here the same MPI program runs as on a machine: every rank
+is a thread with its own memory, which opens windows, checks the barrier, and polls the word that a put writes. This
+takes seconds at 512 ranks, even for a barrier of few steps.
 
 ## EMT application (IPST 2023)
 
-One message for each pair of ranks and step, φ = 100 us in 172 tasks, nodes filled one after the other.
+Each pair of ranks sends one message per step. φ = 100 us in 172 tasks; nodes are filled one after the other.
 
 {kappas}
 ## Sums in the network (SHARP talk)
 
-One rank on each node, 8 bytes. At 32 nodes the talk has sums in the network 109 % faster than by the hosts (2.09 times)
-and 210 % faster than RoCE (3.1 times): the time of a switch and RoCE's overhead are **fitted** to just these, for sums
-of up to 1 KiB. The other rows follow from that, good for "what if", not evidence.
+One rank on each node, 8 bytes. At 32 nodes the talk states sums in the network 109 % faster than by the hosts (2.09
+times) and 210 % faster than RoCE (3.1 times). The time of a switch and RoCE's overhead are **fitted** to these two
+values, for sums of up to 1 KiB. The other rows follow from the fit. Use them for "what if" questions, not as evidence.
 
 {in_network}"""
 
@@ -88,11 +89,11 @@ of up to 1 KiB. The other rows follow from that, good for "what if", not evidenc
 def simulate(
     fabrics: Iterable[SimulatedFabric], checks: Sequence[str], folder: pathlib.Path, conductor: Conductor
 ) -> dict[str, list[Case]]:
-    """Run checks on fabrics that exist in no file; all is kept in ``folder``.
+    """Run checks on fabrics that exist in no file, and keep all results in ``folder``.
 
     :param checks: ReFrame's patterns of names.
-    :returns: by fabric, the cases, each of which has passed.
-    :raises InputError: one failed, or there is no simulator; as of ``Session.run``.
+    :returns: the cases of each fabric. All have passed.
+    :raises InputError: a case failed, or there is no simulator; also as in ``ReframeSession.run``.
     """
     make_folder(folder / "fabrics")
     fabrics = list(fabrics)
@@ -107,7 +108,7 @@ def simulate(
         conductor.say(f"simulating {', '.join(checks)} on {fabric.name}")
         report = folder / fabric.name / REPORT
         make_folder(report.parent)
-        # One after the other, so that a simulation's own wall time is its own.
+        # One after the other, so that no simulation disturbs another's wall time.
         options = ["-r", "--exec-policy=serial", f"--system={SIMULATED_SITE}:{fabric.name}", *selected]
         session = ReframeSession(site, report, options)
         session.run(conductor)
@@ -121,9 +122,9 @@ def simulate(
 
 
 def write_tables(path: pathlib.Path, fabrics: pathlib.Path, work: pathlib.Path, conductor: Conductor) -> None:
-    """Simulate what the tables need, in ``work``, and write them to ``path``.
+    """Run the simulations for the tables in ``work``, and write the tables to ``path``.
 
-    :raises InputError: as of ``simulate``.
+    :raises InputError: as in ``simulate``.
     """
     found: dict[str, list[Case]] = {}
     for name, checks in SIMULATED.items():

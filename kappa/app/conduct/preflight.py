@@ -1,8 +1,8 @@
-"""Before any job: what would make every case fail for one reason, which is no node's.
+"""Find, before any job, problems that would make every case fail and are no node's fault.
 
-Equal reasons are one line, with the remedy. What Slurm says of nodes is left to the checks, and so is what it refuses
-for the shape of the job that is tried: theirs have another. A node that does not see the folder of results is the
-checks' to name; where all that answer lack it no job runs.
+Equal reasons give one line, with the remedy. The checks report the states of nodes. Slurm's refusals that concern the
+shape of the test job do not count, because the checks' jobs have other shapes. The checks name a single node that does
+not see the folder of results. If no asked node sees it, no job runs.
 """
 
 import contextlib
@@ -29,18 +29,18 @@ from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.slurm_refusals import at_limit, is_down, remedy_of, without_accounting
 
-#: Until a step has to have started, and until all of them have to have answered, s.
+#: Longest time until a step starts, and until all steps answer, in seconds.
 START_S, STEPS_ANSWER_S = 3, 10.0
-#: So many nodes of a partition are asked.
+#: Number of nodes of a partition that are asked.
 NODES_ASKED = 3
-# A file of a name that was never there: no network file system can remember that it was not.
+# Look for a new name each time: a network file system could remember that an old name was missing.
 _LOOK = 'if [ -e "$1" ]; then echo "$SLURMD_NODENAME sees"; else echo "$SLURMD_NODENAME lacks"; fi'
 ANSWER_S = 10.0
 LEAST_FREE_MIB = 64
 AT_ONCE = 4
-#: Clocks further apart than this are no drift: munge refuses more than 300 s, and times of jobs are compared, s.
+#: Largest accepted clock offset, in seconds. munge refuses more than 300 s, and Kappa compares the times of jobs.
 MOST_CLOCK_OFFSET_S = 60
-# Asked with SLURM_TIME_FORMAT=%s, slurmctld tells its own time in seconds since 1970.
+# With SLURM_TIME_FORMAT=%s, slurmctld prints its own time in seconds since 1970.
 _CLOCK = ("env", "SLURM_TIME_FORMAT=%s", "scontrol", "show", "config")
 _CLOCK_TOLD = re.compile(r"Configuration data as of ([0-9]{9,11})\s")
 _NO_PROGRAM = "no such program"
@@ -51,9 +51,9 @@ _CLUSTER = re.compile(r"-M|--clusters?(=|$)")
 def none_sees(
     folder: pathlib.Path, commands: NodeCommands, options: Mapping[str, Sequence[str]], nodes: Mapping[str, int]
 ) -> str:
-    """Why no job can run in ``folder``, which exists; empty when some can, or nothing is known.
+    """Return why no job can run in the existing ``folder``; empty if a node sees it, or no node answers.
 
-    :param options: of a job in each of the partitions. :param nodes: how many each of them has.
+    :param options: the options of a job in each partition. :param nodes: the number of nodes of each partition.
     """
     with contextlib.suppress(OSError), tempfile.NamedTemporaryFile(dir=folder, prefix=".seen-by-nodes-") as file:
         step = [f"--immediate={START_S}", f"--nodes=1-{NODES_ASKED}", "--ntasks-per-node=1", "--time=1", "--chdir=/"]
@@ -63,7 +63,7 @@ def none_sees(
             patience_s = until_s - time.monotonic()
             if patience_s <= 0:
                 break
-            # What starts no step tells nothing.
+            # If no step starts, nothing is known about this partition.
             with contextlib.suppress(CommandError):
                 command = ["srun", *step, "--mpi=none", "--quiet", *of_partition, "sh", "-c", _LOOK, "sh", file.name]
                 for line in commands.run(command, patience_s).splitlines():
@@ -72,19 +72,19 @@ def none_sees(
                         return ""
                     if found == "lacks":
                         lacking.add(clean(node))
-        # One of many nodes may be the one that is wrong.
+        # A single node that does not see the folder may be the faulty one.
         if len(lacking) >= max(1, min(2, sum(nodes.values()))):
             return (
                 f"compute nodes do not see {clean(str(folder))}, where jobs run (asked: {', '.join(sorted(lacking))});"
-                " put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)"
+                " set KAPPA_RESULTS, or `home` (KAPPA_HOME), to a folder that all nodes see"
             )
     return ""
 
 
 def require_ready(site: Site, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
-    """Go on only if jobs can run at all. ``options`` are ReFrame's; a folder without ``site.yaml`` is not looked into.
+    """Check that jobs can run. ``options`` are ReFrame's. Without ``site.yaml``, only the mode and folder are checked.
 
-    :raises InputError: not all is ready; a line for each reason.
+    :raises InputError: something is not ready. The message has one line for each reason.
     """
     described = site.description
     require_sense(described, results, mode, options)
@@ -96,7 +96,10 @@ def require_ready(site: Site, results: pathlib.Path, mode: str | None, options: 
 def require_sense(
     site: SiteDescription | None, results: pathlib.Path, mode: str | None, options: Sequence[str]
 ) -> None:
-    """What can be said before a cluster is up, which ``require_ready`` looks at, too; errors as of that."""
+    """Check what needs no running cluster: mode, partition and folder. ``require_ready`` does this, too.
+
+    :raises InputError: as in ``require_ready``.
+    """
     _require([*_of_mode(mode), *(_of_partition(site, options) if site else ()), *_of_folder(results)])
 
 
@@ -120,13 +123,13 @@ def _of_folder(results: pathlib.Path) -> Iterator[str]:
     there = _existing(results)
     where, free_mib = clean(str(there)), shutil.disk_usage(there).free >> 20
     if not os.access(there, os.W_OK | os.X_OK):
-        yield f"{where} cannot be written to; KAPPA_RESULTS names another folder"
+        yield f"{where} is not writable; set KAPPA_RESULTS to another folder"
     elif free_mib < LEAST_FREE_MIB:
-        yield f"{free_mib} MiB are free in {where}, a run needs {LEAST_FREE_MIB}; KAPPA_RESULTS names another folder"
+        yield f"{where} has {free_mib} MiB free, a run needs {LEAST_FREE_MIB}; set KAPPA_RESULTS to another folder"
 
 
 def _existing(folder: pathlib.Path) -> pathlib.Path:
-    """The folder, or the nearest above it that is there."""
+    """Return the folder, or the nearest existing folder above it."""
     return next(one for one in (folder, *folder.parents) if one.exists())
 
 
@@ -151,8 +154,8 @@ def _in_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -
 
 
 def refusal(commands: NodeCommands, name: str, partition: Partition, job_options: Sequence[str] = ()) -> str:
-    """What Slurm has against a small job in the partition ``name`` of the site, empty if it takes it."""
-    # Not to run: one minute of one task is what every partition gives.
+    """Return why Slurm refuses a small job in the partition ``name`` of the site; empty if it accepts the job."""
+    # The job does not run. Every partition allows one task for one minute.
     job = ["--time=1", "--nodes=1", "--ntasks=1", *_options_of_job(name, partition, job_options)]
     try:
         commands.run(["sbatch", "--test-only", *job, "--wrap=true"], ANSWER_S)
@@ -168,12 +171,12 @@ def _of_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -
         return refusal(commands, *named, job_options)
 
     def counts(words: str) -> bool:
-        """At the limit of this user's jobs the run waits, unless there is no job that could end."""
+        """Return whether the refusal stops the run. At the user's job limit, it can wait for a job that ends."""
         return not at_limit(words) or not commands.run(["squeue", "--me", "--noheader", "--format=%i"], ANSWER_S)
 
     chosen = _in_slurm(site, options, mode)
     if elsewhere := [name for name, one in chosen.items() if any(map(_CLUSTER.match, _access(one)))]:
-        what = "names a cluster, of which squeue, scancel and sacct would not know: say `cluster: NAME` in site.yaml"
+        what = "names a cluster, which squeue, scancel and sacct would not use: write `cluster: NAME` in site.yaml"
         return [f"`access` of {', '.join(elsewhere)} {what}"]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         accounting = pool.submit(_accounting, commands, chosen)
@@ -185,7 +188,7 @@ def _of_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -
         if remedy and counts(words):
             reasons.setdefault(f"{words}; {remedy}", []).append(name)
     dead = any(is_down(words) or _NO_PROGRAM in words for words in said.values())
-    problems = [f"Slurm takes no job in {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    problems = [f"Slurm accepts no job in {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     problems += filter(None, [clock.result() if clock else ""])
     return problems if dead or not accounting.result() else [*problems, without_accounting(accounting.result())]
 
@@ -195,14 +198,16 @@ def _clock(commands: NodeCommands) -> str:
     try:
         said = commands.run(_CLOCK, ANSWER_S)
     except CommandError:
-        return ""  # Slurm does not answer, which sbatch tells, too
+        return ""  # Slurm does not answer; sbatch reports that, too
     return apart(said, before_s, time.time())
 
 
 def apart(said: str, before_s: float, after_s: float) -> str:
-    """Why this machine's clock does not fit slurmctld's; empty if it does, or that is not known.
+    """Return why this machine's clock differs from slurmctld's; empty if it does not, or is unknown.
 
-    :param said: the answer to ``_CLOCK``, asked and given at these seconds since 1970 by this machine's clock.
+    :param said: the answer to ``_CLOCK``.
+    :param before_s: when it was asked, by this machine's clock, in seconds since 1970.
+    :param after_s: when it was answered, likewise.
     """
     told = _CLOCK_TOLD.match(said)
     if not told:
@@ -211,11 +216,11 @@ def apart(said: str, before_s: float, after_s: float) -> str:
     if max(behind_s, ahead_s) <= MOST_CLOCK_OFFSET_S:
         return ""
     way = f"{duration(behind_s)} behind" if behind_s > 0 else f"{duration(ahead_s)} ahead of"
-    return f"the clock of this machine is {way} slurmctld's: mend its time service (`timedatectl`, `chronyc tracking`)"
+    return f"the clock of this machine is {way} slurmctld's: repair its time service (`timedatectl`, `chronyc`)"
 
 
 def _refusal(said: str) -> str:
-    """What sbatch says of its refusal, with the limit that it names before."""
+    """Return sbatch's reason for a refusal, with the limit that sbatch names before it."""
     words = said.rpartition(" failure: ")[2]
     limit = at_limit(said)
     return f"{limit}: {words}" if limit and limit not in words else words
@@ -231,45 +236,45 @@ def _accounting(commands: NodeCommands, chosen: Mapping[str, Partition]) -> str:
 
 
 def no_accounting(run: Callable[[Sequence[str], float], object], sacct: Sequence[str] = ("sacct",)) -> str:
-    """Why ReFrame's scheduler ``slurm`` cannot be told by sacct how jobs go; nothing when it can.
+    """Return why sacct cannot tell ReFrame's scheduler ``slurm`` the states of jobs; empty if it can.
 
-    ``run``: runs a command for at most so many seconds, and raises ``InputError`` where it fails.
+    :param run: runs a command for at most so many seconds, and raises ``InputError`` if it fails.
     """
     try:
         run([*sacct, "--noheader", "--allocations", "--starttime=now", "--format=jobid"], ANSWER_S)
     except InputError as err:
-        # What there is to do is not what it would be for slurmctld.
+        # Drop the remedy, which is for slurmctld.
         return str(err).partition("; ")[0]
     return ""
 
 
 def remedy_at(site: SiteDescription, said: str) -> str | None:
-    """As ``remedy_of``, of a site that may bring its cluster."""
+    """Return the remedy as ``remedy_of``, also for a site with its own cluster."""
     if own_cluster.program(site.folder) and is_down(said):
-        return "`kappa cluster up` starts what has died"
+        return "run `kappa cluster up` to restart it"
     return remedy_of(said)
 
 
 def _of_simulator(site: SiteDescription, options: Sequence[str]) -> Iterator[str]:
     simulated = any(one.launcher == "smpirun" for one in _chosen(site, options).values())
     if simulated and not shutil.which("smpirun"):
-        yield "SimGrid is not installed, there is no smpirun: `apt install libsimgrid-dev`, or `spack install simgrid`"
+        yield "SimGrid is not installed: no smpirun on PATH: `apt install libsimgrid-dev`, or `spack install simgrid`"
 
 
 def _chosen(site: SiteDescription, options: Sequence[str]) -> dict[str, Partition]:
-    """The partitions that ReFrame's option ``--system`` takes."""
+    """Return the partitions that ReFrame's option ``--system`` selects."""
     return {name: one for name, one in site.described.partitions.items() if _asked(options) in ("", name)}
 
 
 def _asked(options: Sequence[str]) -> str:
-    """The partition that ReFrame's option ``--system`` names, empty for all."""
+    """Return the partition that ReFrame's option ``--system`` names; empty for all."""
     words = [word.removeprefix("--system=") for word in options if word.startswith("--system=")]
     words += [after for word, after in itertools.pairwise(options) if word == "--system"]
     return clean(words[-1].partition(":")[2]) if words else ""
 
 
 def _job_options(options: Sequence[str]) -> list[str]:
-    """ReFrame's ``-J NAME=VALUE`` as options of sbatch; not those that choose nodes."""
+    """Return ReFrame's ``-J NAME=VALUE`` as options of sbatch, without those that choose nodes."""
     kept = OptionsKept.of(options).options
     values = [value for option, value in zip(kept[::2], kept[1::2], strict=True) if option == "-J"]
     return [f"-{value.replace('=', '', 1)}" if len(value.partition("=")[0]) == 1 else f"--{value}" for value in values]

@@ -1,6 +1,6 @@
-"""Nodes taken out of service, tested in a reservation and given back by a site's rule.
+"""Drain nodes, test them in a reservation, and resume them, by a site's rule.
 
-Each action is recorded before its command runs.
+Kappa records each action before its command runs.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ PURPOSE = "return"
 
 
 class Quarantine:
-    """A site's rule, its commands, and what was recorded of them below ``results``."""
+    """A site's rule, its commands, and the recorded actions below ``results``."""
 
     def __init__(self, site: Site, description: SiteDescription, rule: Rule, results: pathlib.Path) -> None:
         self.site, self.partitions, self.rule = site, description.described.partitions, rule
@@ -44,7 +44,7 @@ class Quarantine:
 
     @classmethod
     def of(cls, site: Site, results: pathlib.Path) -> "Quarantine | None":
-        """That of the site; ``None`` when it has no rule, and nothing is done to nodes.
+        """Return the site's quarantine; ``None`` if the site has no rule.
 
         :raises InputError: the site cannot be used.
         """
@@ -54,20 +54,23 @@ class Quarantine:
 
     @classmethod
     def required(cls, site: Site, results: pathlib.Path) -> "Quarantine":
-        """:raises InputError: the site has no rule, or cannot be used."""
+        """Return the site's quarantine.
+
+        :raises InputError: the site has no rule, or cannot be used.
+        """
         found = cls.of(site, results)
         if found is None:
             where = f"{site.path}/site.yaml"
-            raise InputError(f"{where} has no quarantine, so nothing is done to nodes: docs/quarantine.md")
+            raise InputError(f"{where} has no quarantine, so Kappa drains no node: see docs/quarantine.md")
         return found
 
     @contextlib.contextmanager
     def alone(self, waiting: Callable[[], object]) -> Iterator[int]:
-        """Hold the nodes against other commands of this site, and clear up after one that was killed; yields the lock.
+        """Keep other commands of this site off the nodes, clean up after a killed command, and yield the lock.
 
         :param waiting: see ``locked``.
 
-        :raises InputError: what was left cannot be cleared up, and has to be by hand.
+        :raises InputError: the cleaning up failed. The operator must do it.
         """
         with locked(self.history / FOLDER / ".lock", waiting=waiting) as lock:
             for test in interrupted_tests(load_actions(self.history)):
@@ -75,20 +78,20 @@ class Quarantine:
             yield lock
 
     def held(self) -> dict[str, Action]:
-        """The nodes in quarantine, each with the action that put it there.
+        """Return the nodes in quarantine, each with the action that drained it.
 
         :raises InputError: Slurm does not answer, or a record is damaged.
         """
         return held_nodes(self.commands.nodes(), load_actions(self.history))
 
     def decided(self, named: Named, measured: float, report: str) -> list[Action]:
-        """What is to be done with the nodes that findings name; errors as of ``held``."""
+        """Decide the actions for the nodes that findings name. Errors as in ``held``."""
         actions, cluster = load_actions(self.history), self.commands.nodes()
         decisions = decide(named, self.rule, cluster, actions, measured=measured, now=time.time(), report=report)
         return [replace(one, command=self._drain_command(one)) if one.quarantines else one for one in decisions]
 
     def drain(self, decisions: list[Action]) -> list[Action]:
-        """Do it, and record it, also what is declined; returns what came of it."""
+        """Carry out the decisions, record them and the declined ones, and return the outcomes."""
         return [self._drained(one) if one.quarantines else self.keep(one) for one in decisions]
 
     def keep(self, action: Action) -> Action:
@@ -105,33 +108,33 @@ class Quarantine:
         return self.keep(replace(action, outcome="done"))
 
     def shut(self, test: Action, *, passed: bool, why: str, evidence: tuple[Evidence, ...] = ()) -> str:
-        """End a node's test: drain it again unless it passed, and only then let others' jobs come to it again.
+        """End a node's test: drain the node again unless it passed, then delete its reservation.
 
-        Returns what could not be done, empty when all was.
+        :returns: why that failed; empty if it did not.
         """
         try:
             now = self.commands.nodes().get(test.node)
             if now and not passed and not now.drained and (again := self._kept(test, why, evidence)).outcome != "done":
-                return f"it is not drained again, so its reservation stays and keeps others' jobs from it: {again.said}"
+                return f"it is not drained again, so its reservation stays and keeps other jobs off it: {again.said}"
             self.commands.run(self.commands.filled(self.rule.unreserve, test.node))
         except CommandError as err:
             return f"its reservation stays: {err}"
         return ""
 
     def _clear_up(self, test: Action) -> None:
-        """After a test whose conductor was killed: the node is as it left it, or as somebody has put it since."""
+        """Clean up after a killed test. Somebody may have changed the node's state since."""
         said, now = "the test was killed", self.commands.nodes().get(test.node)
         if now and not now.drained and not now.reserved:
-            said += ", and the reservation was ended since"
+            said += ", and its reservation has ended since"
         elif problem := self.shut(test, passed=False, why="its test was killed"):
             now = self.commands.nodes().get(test.node)
             if now and not now.drained:
-                raise CommandError(f"{said}, and {test.node} needs a hand: {problem}")
+                raise CommandError(f"{said}; drain {test.node} by hand: {problem}")
             said += f"; {problem}"
         self.keep(replace(test, outcome="failed", said=said))
 
     def _kept(self, test: Action, why: str, evidence: tuple[Evidence, ...]) -> Action:
-        # What named it is measured again by its next test, too.
+        # The next test re-measures the checks that named the node, too.
         every = {(one.check, one.case, one.partition): one for one in (*test.evidence, *evidence)}
         now = time.time()
         again = Action(what="keep", node=test.node, time=now, outcome="begun", said=why, until=end_of(self.rule, now),
@@ -141,7 +144,7 @@ class Quarantine:
     def _drained(self, action: Action) -> Action:
         now = self.commands.nodes().get(action.node)
         if now is None or now.others_matter:
-            # Somebody was faster.
+            # Somebody else has changed the node's state in the meantime.
             return self.keep(replace(action, outcome="declined", said=f"{now or 'Slurm does not list it'}", command=()))
         return self.attempt(action, lambda: self.commands.run_until(action.command, action.node, _held_by(action)))
 
@@ -154,7 +157,7 @@ def _held_by(action: Action) -> Callable[[NodeNow], bool]:
 
 
 class ReturnTest:
-    """The test of the node that ``held`` has put in quarantine; ``options`` are ReFrame's."""
+    """The test of a node in quarantine. ``held`` is the action that drained it; ``options`` are ReFrame's."""
 
     def __init__(self, quarantine: Quarantine, held: Action, options: Sequence[str]) -> None:
         self.quarantine, self.held, self.options = quarantine, held, options
@@ -166,13 +169,13 @@ class ReturnTest:
 
     @property
     def sessions(self) -> dict[str, list[str]]:
-        """ReFrame's options for the session on each partition on which the node was named."""
+        """Return ReFrame's options for the session on each partition in which the node was named."""
         rule, partitions, site = self.quarantine.rule, self.quarantine.partitions, self.quarantine.site
         left_out = [name for one in partitions.values() for name in one.not_in.get(rule.mode, ())]
         reservation = f"reservation={self.quarantine.commands.reservation(self.held.node)}"
         return {
             partition: [
-                # Of what is said twice, the last counts.
+                # If an option is repeated, the last one counts.
                 *self.options,
                 "-r", f"--system={site.name}:{partition}", f"--name=^({'|'.join(map(re.escape, checks))})(%|$)",
                 "-J", reservation, "-J", f"nodelist={self.held.node}", "-S", f"most_nodes={rule.nodes}",
@@ -183,29 +186,28 @@ class ReturnTest:
         }  # fmt: skip
 
     def commands(self) -> list[Sequence[str]]:
-        """What ``run`` would run, when the node passes."""
+        """Return the commands of ``run`` for a node that passes."""
         fill, rule, node = self.quarantine.commands.filled, self.quarantine.rule, self.held.node
         sessions = [["reframe", *options] for options in self.sessions.values()]
         return [fill(rule.reserve, node), self.planned.command, *sessions, fill(rule.unreserve, node)]
 
     def run(self, conductor: Conductor) -> tuple[Action, State]:
-        """Test the node and, when it passed, leave it in service; else it is drained again. Records both.
+        """Test the node. Leave it in service if it passed, else drain it again. Record both.
 
-        Returns what came of it, with the state of the test: INCOMPLETE, too, when it could not be done.
-
-        :raises StoppedError: there was a reason to stop; the node is drained again.
-        :raises InputError: nothing can be recorded.
+        :returns: the action with its outcome, and the test's state. It is INCOMPLETE also if the test was not possible.
+        :raises StoppedError: there was a reason to stop. The node is drained again.
+        :raises InputError: the action cannot be recorded.
         """
         test, quarantine, commands = self.quarantine.keep(self.planned), self.quarantine, self.quarantine.commands
         try:
             if not self.planned.command:
-                raise CommandError("site.yaml has no quarantine.resume, without which no job comes to a drained node")
+                raise CommandError("site.yaml has no quarantine.resume: without it no job can test a drained node")
             commands.run(commands.filled(quarantine.rule.reserve, test.node))
         except CommandError as err:
             return quarantine.keep(replace(test, outcome="failed", said=str(err))), State.INCOMPLETE
-        tested, stopped = Tested(State.INCOMPLETE, ("it did not come to its end",)), None
+        tested, stopped = Tested(State.INCOMPLETE, ("the test did not finish",)), None
         try:
-            # Only now, when no other's job can come to it.
+            # Resume only now: the reservation keeps other jobs off the node.
             commands.run_until(self.planned.command, test.node, _answers)
             tested = judge_test(test.node, self._measured(conductor), self.held.evidence)
         except StoppedError as err:
@@ -227,7 +229,7 @@ class ReturnTest:
             report = self.quarantine.results / self.planned.report / partition / REPORT
             make_folder(report.parent)
             session = ReframeSession(self.quarantine.site, report, options)
-            conductor.say(f"testing {self.held.node} on {partition}; ReFrame prints to {session.printed}")
+            conductor.say(f"testing {self.held.node} in {partition}; ReFrame's output: {session.printed}")
             session.run(conductor)
             found[partition] = load_session(report)
         return found
@@ -240,9 +242,9 @@ def _answers(now: NodeNow) -> bool:
 def end_quarantines(
     quarantine: Quarantine, conductor: Conductor, options: Sequence[str]
 ) -> Iterator[tuple[Action, State]]:
-    """Do what the rule says with each node whose quarantine has ended; what came of it, and the state of its test.
+    """Apply the rule to each node whose quarantine has ended. Yield the action and the state of its test.
 
-    Errors as of ``ReturnTest.run``.
+    Errors as in ``ReturnTest.run``.
     """
     now = time.time()
     for held in quarantine.held().values():

@@ -1,6 +1,6 @@
-"""The disk of the results: room kept for the report, and a session ended before the disk is full.
+"""Reserve disk space for the report, and end a session before the disk of the results is full.
 
-ReFrame writes its report at the end. On a disk that others fill meanwhile it would write a part, and jobs would lose
+ReFrame writes its report at the end. If others fill the disk before, the report would be cut, and jobs would lose
 their output.
 """
 
@@ -14,20 +14,20 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 
-#: Kept for the report, the journal and the page.
+#: Reserved for the report, the journal and the page.
 RESERVE_MIB = 32
-#: With less than this beside the reserve, the disk is full.
+#: If less than this is free besides the reserve, the disk counts as full.
 LEAST_MIB = 4
 RESERVE = ".room-for-the-report"
 LOOK_EVERY_S = 0.5
 
 
 class RoomForReport(Stop):
-    """A reason to stop, that of another ``Stop`` or a full disk; the reserve is given back at once then.
+    """A reason to stop: another ``Stop``'s reason, or a full disk. A full disk frees the reserve at once.
 
-    ``full_since``: seconds since 1970 when the disk still had room last, if it is full.
+    ``full_since``: when the disk last had free space, in seconds since 1970; None if it is not full.
 
-    :raises InputError: the disk has no room for the reserve.
+    :raises InputError: the disk has no space for the reserve.
     """
 
     def __init__(self, stop: Stop, folder: pathlib.Path) -> None:
@@ -45,9 +45,9 @@ class RoomForReport(Stop):
         except OSError as err:
             self.give_back()
             if err.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                return  # some file systems cannot keep room
+                return  # some file systems cannot reserve space
             raise InputError(
-                f"no room for a report in {clean(str(folder))}: {err.strerror}; KAPPA_RESULTS names another folder"
+                f"no space for a report in {clean(str(folder))}: {err.strerror}; set KAPPA_RESULTS to another folder"
             ) from err
 
     @property
@@ -61,7 +61,7 @@ class RoomForReport(Stop):
         return self._stop.why
 
     def _look(self) -> None:
-        # A file system that does not answer now may later.
+        # A file system that does not answer now may answer later.
         with contextlib.suppress(OSError):
             found = os.statvfs(self._folder)
             if found.f_bavail * found.f_frsize >= LEAST_MIB << 20:

@@ -1,7 +1,7 @@
-"""The raw output of old runs and nights is removed, by the rule ``keep`` in ``site.yaml``; what was measured stays.
+"""Remove the raw output of old runs and nights by the rule ``keep`` in ``site.yaml``. The measured values stay.
 
-A run is a folder of ``results/SITE/runs`` or ``nights`` whose name begins with its time. Its page, whose links would
-lead nowhere, says so instead. An acceptance has its own folder, which nothing here touches.
+A run is a folder in ``results/SITE/runs`` or ``nights`` whose name begins with its time. Its page, whose links would
+be broken, is replaced by a note. Acceptances have their own folders, which this module does not touch.
 """
 
 import datetime
@@ -34,23 +34,23 @@ _PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
 <title>Raw output removed</title>
-<p>The raw output of this run is removed, as <code>keep</code> of <code>site.yaml</code> says, and the page that led
-there with it. <code>kappa html</code> with this folder makes the page again from the report.</p>
+<p>Kappa removed the raw output of this run and its page, by the rule <code>keep</code> in <code>site.yaml</code>. To
+make the page again from the report, run <code>kappa html</code> with this folder.</p>
 </html>
 """
-# As `kappa history` judges without options.
+# The defaults of `kappa history`.
 _NEWEST, _FALSE_ALARMS = 500, 0.001
 
 
 @dataclass(frozen=True)
 class KeptRun:
-    """A run or night that has raw output; ``began`` in seconds since 1970."""
+    """A run or night with raw output. ``began`` is in seconds since 1970."""
 
     folder: pathlib.Path
     began: float
 
     def failed(self, site: Site) -> bool:
-        """Also when it cannot be told."""
+        """Return whether the run failed, or cannot be judged."""
         reports = [self.folder / REPORT, *self.folder.glob(f"rotation/*/{REPORT}")]
         try:
             return any(judge(load_session(report), site).state is State.FAIL for report in reports)
@@ -59,16 +59,16 @@ class KeptRun:
 
 
 def remove_old_output(site: Site, results: pathlib.Path, now: float | None = None) -> list[pathlib.Path]:
-    """Remove it, where the site has a rule; returns the folders of the runs that it was of.
+    """Remove old raw output if the site has a rule. Return the folders of these runs.
 
-    Nothing else may use the results meanwhile (``using``).
+    The caller must hold the results (``using``).
 
     :raises InputError: the site, an action on a node or the history cannot be read, or output cannot be removed.
     """
     keep = site.description.described.keep if site.description else None
     if keep is None:
         return []
-    # A run that cannot be judged counts as failed: that must not be for the site.
+    # Runs that cannot be judged count as failed. A broken site must not cause that.
     site.require_expectations()
     runs = runs_with_output(results)
     old = superfluous(runs, keep, site, time.time() if now is None else now)
@@ -82,19 +82,19 @@ def remove_old_output(site: Site, results: pathlib.Path, now: float | None = Non
 
 
 def tidy(site: Site, results: pathlib.Path) -> None:
-    """``remove_old_output``, told; what goes wrong is told, too, and changes no verdict."""
+    """Call ``remove_old_output``, and print what it removed. An error is a warning and changes no verdict."""
     try:
         removed = remove_old_output(site, results)
     except InputError as err:
-        print(f"kappa: warning: old raw output is not removed: {clean(str(err))}", file=sys.stderr, flush=True)
+        print(f"kappa: warning: old raw output was not removed: {clean(str(err))}", file=sys.stderr, flush=True)
         return
     if removed:
         names = ", ".join(sorted(clean(run.name) for run in removed))
-        print(f"raw output removed, as `keep` of site.yaml says: {names}", flush=True)
+        print(f"raw output removed by `keep` in site.yaml: {names}", flush=True)
 
 
 def runs_with_output(results: pathlib.Path) -> list[KeptRun]:
-    """Newest first."""
+    """Return the runs and nights with raw output, newest first."""
     found = []
     for folder in itertools.chain((results / "runs").glob("*"), (results / "nights").glob("*")):
         name = _NAME.match(folder.name)
@@ -104,7 +104,7 @@ def runs_with_output(results: pathlib.Path) -> list[KeptRun]:
 
 
 def superfluous(runs: Sequence[KeptRun], keep: Keep, site: Site, now: float) -> list[KeptRun]:
-    """Those of ``runs``, newest first, of which no number of the rule keeps the output; never the newest."""
+    """Return the runs whose output the rule does not keep, newest first. The newest run is always kept."""
     old = [
         run
         for number, run in enumerate(runs)
@@ -115,7 +115,7 @@ def superfluous(runs: Sequence[KeptRun], keep: Keep, site: Site, now: float) -> 
 
 
 def cited_by_actions(history: pathlib.Path) -> Iterator[str]:
-    """All that is in the paths of the runs for which a node was taken out that has not been given back."""
+    """Yield the parts of the paths of runs for which a node is still in quarantine."""
     newest = {action.node: action for action in load_actions(history) if action.outcome == "done"}
     for action in newest.values():
         if action.quarantines and action.report:
@@ -123,7 +123,10 @@ def cited_by_actions(history: pathlib.Path) -> Iterator[str]:
 
 
 def cited_by_findings(history: pathlib.Path, runs: Sequence[KeptRun]) -> Iterator[str]:
-    """The names of the ``runs``, newest first, in which a series became worse that still is, and of its newest."""
+    """Yield, for each series that is worse than before, the run in which it became worse, and its newest run.
+
+    :param runs: newest first.
+    """
     if not dataset.files(history):
         return
     for one in judge_history(History(history), _NEWEST, _FALSE_ALARMS):
@@ -134,7 +137,7 @@ def cited_by_findings(history: pathlib.Path, runs: Sequence[KeptRun]) -> Iterato
 
 def _remove(run: pathlib.Path) -> None:
     try:
-        # First what leads to it.
+        # First the pages that link to the output.
         for page in run.rglob(PAGE):
             write_atomically(page, _PAGE)
         for printed in run.rglob(PRINTED):

@@ -1,7 +1,7 @@
-"""ReFrame sessions: started with a site's settings, ended when this program is told to, their reports kept whole.
+"""Run ReFrame sessions with a site's settings, end them on request, and keep their reports complete.
 
-Afterwards Slurm is asked once for the seconds, nodes and energy of all jobs. While a session runs, a line on standard
-error now and then tells how far it has come. Some of ReFrame's options hold also for what is measured again.
+While a session runs, progress lines appear on standard error. Afterwards Kappa asks Slurm once for the seconds, nodes
+and energy of all jobs. Some of ReFrame's options also apply to re-measurements.
 """
 
 import contextlib
@@ -31,25 +31,25 @@ from kappa.core.record.model import REMAINING_NODES, SAME_NODES
 from kappa.core.sites.load import Site
 
 CHECKS = SUITE / "reframe_checks"
-# For how long each job waits for a quieter machine, where nodes share one.
+# Longest time for which a job waits for a quieter machine, if nodes share one machine; in seconds.
 QUIET_WAIT_S = 20
 _VARIABLE, _JOB = ("-S", "--setvar"), ("-J", "--job-option")
 _TAKEN, _AVOIDED = ("nodelist=", "w="), ("exclude=", "x=")
-# ReFrame counts the cases that have ended: `[       OK ] ( 3/76) Hpl …`.
+# ReFrame counts the finished cases: `[       OK ] ( 3/76) Hpl …`.
 _ENDED = re.compile(rb"^\[ +[A-Z]+ \] \( *(\d+)/(\d+)\)", re.MULTILINE)
 ANSWER_S = 30.0
 _ROW = re.compile(r"([0-9]{1,20})\|([0-9]{1,9})\|([0-9]{1,6})\|([0-9]{0,20})")
-# Of more digits is only the number that says that no energy was measured.
+# A number with more digits means that no energy was measured.
 _MOST_DIGITS = 18
 
 
 @dataclasses.dataclass(frozen=True)
 class Conductor:
-    """Runs sessions, one after the other, until there is a reason to ``stop``.
+    """Run sessions one after the other, until there is a reason to ``stop``.
 
-    ``locks`` are descriptors that ReFrame holds, too, until it ends, whatever becomes of this process; ``said`` is
-    where ``say`` prints (default: where this program does); ``patience_s`` the seconds that ReFrame has to cancel its
-    jobs when it is told to end.
+    ``locks``: file descriptors that ReFrame inherits, so that it holds the locks until it ends, even if this process
+    dies. ``said``: the stream of ``say`` (default: standard output). ``patience_s``: seconds for ReFrame to cancel its
+    jobs.
     """
 
     stop: Stop
@@ -63,10 +63,10 @@ class Conductor:
 
 @dataclasses.dataclass(frozen=True)
 class ReframeSession:
-    """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs.
+    """One ReFrame session. ``options`` are ReFrame's, ``checks`` is what it loads, ``folder`` is where it runs.
 
-    Its raw output and what ReFrame prints (``printed``) lie beside its report (``raw_folder``), where no other session
-    writes.
+    The raw output and ReFrame's output (``printed``) are beside the report (``raw_folder``), in a folder of this
+    session only.
     """
 
     site: Site
@@ -75,19 +75,19 @@ class ReframeSession:
     checks: pathlib.Path = CHECKS
     folder: pathlib.Path = dataclasses.field(default_factory=home)
     tell: Tell = silent
-    """Called every few seconds with those that have passed: what ReFrame prints goes into a file."""
+    """Called every few seconds with the elapsed seconds, for progress lines."""
 
     @property
     def printed(self) -> pathlib.Path:
         return raw_folder(self.report) / PRINTED
 
     def run(self, conductor: Conductor) -> None:
-        """Have ReFrame run it. Its exit status says nothing of what did not run: the report has to be judged.
+        """Run the session. Judge its report afterwards: ReFrame's exit status ignores checks that did not run.
 
-        :raises NoReportError: ReFrame left no report that is whole; the message says what is kept all the same, or
-            ends with ReFrame's last lines, or a part is left as ``REPORT.part``.
-        :raises StoppedError: there was a reason to stop; ReFrame has cancelled its jobs, and a whole report is kept.
-        :raises InputError: ReFrame is not installed, or the disk has no room for its report.
+        :raises NoReportError: ReFrame left no complete report. The message says what is kept, or ends with ReFrame's
+            last lines. An incomplete report stays as ``REPORT.part``.
+        :raises StoppedError: there was a reason to stop. ReFrame has cancelled its jobs; a complete report is kept.
+        :raises InputError: ReFrame is not installed, or the disk has no space for its report.
         :raises OSError: the storage could not keep the report.
         """
         conductor.stop.check()
@@ -108,7 +108,7 @@ class ReframeSession:
                 cwd=self.folder, pass_fds=conductor.locks,
                 env={**os.environ, HOME_VARIABLE: str(home()), VARIABLE: str(journal.resolve())},
                 preexec_fn=end_with_parent,  # noqa: PLW1509 (no thread runs here)
-                # So that Ctrl-C reaches this process alone, which passes it on once.
+                # So that Ctrl-C reaches only this process, which passes it on once.
                 start_new_session=True,
             )  # fmt: skip
         stopped = ""
@@ -122,7 +122,7 @@ class ReframeSession:
             self._settle(stop, child.returncode)
         except NoReportError as err:
             if stopped:
-                # Told once, with what is kept all the same.
+                # One message, which says what is kept.
                 raise StoppedError(str(err) if str(err).startswith(stopped) else stopped) from None
             raise
         if stopped:
@@ -130,7 +130,7 @@ class ReframeSession:
         add_accounting(self.report, self.site)
 
     def _settle(self, stop: RoomForReport, status: int | None) -> None:
-        """Keep the report, or what there is in its place; no job of the session is left. Errors as of ``run``."""
+        """Keep the report, or make one of the finished cases. Cancel the session's jobs. Errors as in ``run``."""
         why = f"ReFrame was ended by {signal.Signals(-status).name}" if status and status < 0 else "ReFrame ended early"
         settled = settle(self.report, self.site, stop.why or why)
         if stop.full_since is not None and settled.report is not Found.NOTHING:
@@ -140,13 +140,13 @@ class ReframeSession:
         if settled.report is Found.NOTHING:
             part = part_of(self.report)
             if part.exists():
-                left = f"is the disk full? It is left in {clean(str(part))}"
-                raise NoReportError(f"ReFrame's report is not complete, {left}")
+                left = f"it is in {clean(str(part))}; is the disk full?"
+                raise NoReportError(f"ReFrame's report is not complete: {left}")
             raise NoReportError(f"ReFrame wrote no report: {last_words(self.printed)}")
 
 
 def reframe() -> pathlib.Path:
-    """The program of this Python environment.
+    """Return the ReFrame program of this Python environment.
 
     :raises InputError: it is not installed.
     """
@@ -160,7 +160,7 @@ def reframe() -> pathlib.Path:
 
 
 def last_words(printed: pathlib.Path) -> str:
-    """The last lines of what ReFrame printed that say anything."""
+    """Return the last errors that ReFrame printed, or its last lines if there are no errors."""
     with printed.open("rb") as file:
         file.seek(max(0, printed.stat().st_size - 8192))
         lines = [line for line in clean(file.read().decode("utf-8", "replace")).splitlines() if line.strip()]
@@ -170,7 +170,7 @@ def last_words(printed: pathlib.Path) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class OptionsKept:
-    """What was set by ``-S`` and told to Slurm by ``-J``, but for the nodes to take; ``avoided`` are those to leave."""
+    """ReFrame's options ``-S`` and ``-J`` without those that choose nodes. ``avoided``: the excluded nodes."""
 
     options: tuple[str, ...]
     avoided: tuple[str, ...]
@@ -187,7 +187,10 @@ class OptionsKept:
         return cls(tuple(kept), tuple(avoided))
 
     def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
-        """With these nodes to take, or to leave, when it is quieter; a check is not held to be measured once more."""
+        """Return the options for a re-measurement on these nodes, or without them, on a quieter machine.
+
+        ``hold_s=0``: the check does not hold its allocation for another re-measurement.
+        """
         fewer = ["-S", f"without_nodes={','.join(nodes)}"] if purpose == REMAINING_NODES else []
         if purpose == SAME_NODES:
             place = f"nodelist={','.join(nodes)}"
@@ -197,7 +200,7 @@ class OptionsKept:
 
 
 def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:
-    """``-S`` or ``-J`` and the value, in whatever way ReFrame lets them be written."""
+    """Return each ``-S`` and ``-J`` with its value, in all notations that ReFrame accepts."""
     found = []
     words = iter(options)
     for word in words:
@@ -212,8 +215,10 @@ def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:
 
 
 class Progress:
-    """Says of ``what`` how long it has taken, and, where it is known, how long it takes: at 5 s, 10 s, 20 s, …, and
-    every minute at last; and how far it has come, where ``done`` says so."""
+    """Print progress lines on ``what``: elapsed time, the expected rest if known, and ``done`` if it says something.
+
+    Lines appear at 5 s, 10 s, 20 s, …, and later every minute.
+    """
 
     def __init__(self, what: str, expected_s: float | None = None, done: Callable[[], str] = str) -> None:
         self._what, self._expected_s, self._done, self._next_s = what, expected_s, done, 0.0
@@ -226,7 +231,7 @@ class Progress:
         if self._expected_s is not None:
             more = self._expected_s - passed_s
             left = (
-                f", some {duration(more)} left" if more > 0 else f", longer than the usual {duration(self._expected_s)}"
+                f", about {duration(more)} left" if more > 0 else f", longer than usual ({duration(self._expected_s)})"
             )
         done = self._done()
         words = f"{self._what}: {duration(passed_s)}{f', {done}' if done else ''}{left}"
@@ -234,7 +239,7 @@ class Progress:
 
 
 def cases_done(printed: pathlib.Path) -> str:
-    """How many cases have ended, as ReFrame ``printed``; empty before the first."""
+    """Return the number of finished cases from ReFrame's output ``printed``; empty before the first."""
     try:
         ended = _ENDED.findall(printed.read_bytes())
     except OSError:
@@ -243,10 +248,10 @@ def cases_done(printed: pathlib.Path) -> str:
 
 
 def add_accounting(report: pathlib.Path, site: Site) -> None:
-    """Write ``job_s``, ``job_nodes`` and ``energy_j`` into the cases of a whole report; nothing without accounting."""
+    """Write ``job_s``, ``job_nodes`` and ``energy_j`` into the cases of a complete report, if Slurm has accounting."""
     document = json.loads(report.read_bytes())
     cases = {str(case["jobid"]): case for case in _cases(document) if _is_job(case)}
-    # It is informational: without an answer the report stays as it is.
+    # These values are informational: without an answer the report stays as it is.
     with contextlib.suppress(InputError):
         if not cases or site.description is None:
             return
@@ -261,7 +266,7 @@ def add_accounting(report: pathlib.Path, site: Site) -> None:
 
 
 def accounts(said: str) -> dict[str, dict[str, int]]:
-    """By job, of what ``sacct`` says of these fields; without energy that was not measured."""
+    """Parse the answer of ``sacct``, and return the values of each job. Energy that was not measured is left out."""
     rows = (row for row in map(_ROW.fullmatch, said.splitlines()) if row)
     return {row[1]: {"job_s": int(row[2]), "job_nodes": int(row[3]), **_energy(row[4])} for row in rows}
 
@@ -271,7 +276,7 @@ def _energy(told: str) -> dict[str, int]:
 
 
 def _is_job(case: dict[str, Any]) -> bool:
-    """Of a case that ran without Slurm ReFrame records the process's number."""
+    """Return whether the case was a Slurm job. For other cases, ``jobid`` is a process number."""
     return case.get("scheduler") != "local" and not case.get("local") and str(case.get("jobid")).isdecimal()
 
 

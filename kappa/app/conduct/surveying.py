@@ -1,4 +1,4 @@
-"""Asks a cluster what it has: Slurm's own commands, and one short job for each kind of nodes."""
+"""Survey a cluster with Slurm's commands and one short job for each kind of node."""
 
 import contextlib
 import grp
@@ -34,15 +34,15 @@ from kappa.core.ground.processes import Stop, ask
 from kappa.core.vocabulary.slurm_refusals import remedy_of
 
 ANSWER_S = 60.0
-#: Two tell whether they see the same files.
+#: Two nodes show whether they see the same files.
 NODES_OF_A_PROBE = 2
 _JOB_MINUTES = 3
 
 
 class Asker:
-    """Runs the commands. ``path``: folders that go first on PATH, as in the site that is written.
+    """Run the commands of a survey. ``path``: folders that go first on PATH, as in the written site.
 
-    ``job_s``: for how long a probe may wait for its nodes and run.
+    ``job_s``: longest time, in seconds, for a probe job to wait for its nodes and run.
     """
 
     def __init__(self, stop: Stop, path: Sequence[str], access: Sequence[str], job_s: float) -> None:
@@ -51,14 +51,14 @@ class Asker:
         self._environment = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
 
     def slurm(self, command: str) -> str:
-        """What a command of Slurm says.
+        """Run a Slurm command and return its output.
 
-        :raises InputError: it is not there, fails, or does not answer.
+        :raises InputError: the command does not exist, fails, or does not answer.
         """
         return self._said(command.split(), ANSWER_S)
 
     def no_accounting(self) -> str:
-        """Why sacct does not tell how jobs go; nothing when it does."""
+        """Return why sacct does not tell the states of jobs; empty if it does."""
         return no_accounting(self._said)
 
     def _said(self, command: Sequence[str], patience_s: float) -> str:
@@ -69,18 +69,21 @@ class Asker:
             raise InputError(
                 f"`{' '.join(command)}` ended with status {status} and said: {said}{f'; {remedy}' if remedy else ''}"
             )
-        # `srun --mpi=list` speaks on standard error before Slurm 21.08.
+        # Before Slurm 21.08, `srun --mpi=list` prints to standard error.
         return output or problem
 
     def probed(self, part: Part) -> list[Probe]:
-        """:raises SurveyError: no node told; says why."""
+        """Run a probe job on nodes of the part, and return their answers.
+
+        :raises SurveyError: no node answered. The message says why.
+        """
         nodes = part.to_probe(NODES_OF_A_PROBE)
         if not nodes:
             reasons = sorted({node.reason for node in part.nodes if node.reason})
             why = f" ({one_line(clean(reasons[0]), 80)})" if reasons else ""
             least = part.limits.least_nodes if part.limits else 1
-            few = f"fewer than {least} nodes take jobs now, and a job has to have as many (MinNodes)"
-            raise SurveyError(f"{few if least > 1 else 'none of its nodes takes jobs now'}{why}")
+            few = f"fewer than {least} nodes accept jobs now, but a job needs as many (MinNodes)"
+            raise SurveyError(f"{few if least > 1 else 'no node accepts jobs now'}{why}")
         gpus = [f"{':'.join(word for word in (one.name, one.type) if word)}:{one.number}" for one in nodes[0].gres
                 if one.name == "gpu"]  # fmt: skip
         minutes = _JOB_MINUTES
@@ -99,7 +102,7 @@ class Asker:
         return parse_labelled(output)
 
     def here(self) -> Probe | None:
-        """The same of this machine; ``None`` where the script does not come to its end."""
+        """Probe this machine; return ``None`` if the script does not finish."""
         output, _, _ = self._run(["bash", "-s", "--", *PROGRAMS], script(), ANSWER_S)
         try:
             return parse(clean(output))
@@ -108,11 +111,11 @@ class Asker:
 
     def _run(self, command: Sequence[str], given: str, patience_s: float) -> tuple[str, str, int]:
         try:
-            # srun cancels its job when it is told to end.
+            # srun cancels its job on SIGTERM.
             answer = ask(command, self._environment, patience_s, given, end_s=5.0)
         except FileNotFoundError:
             raise InputError(
-                f"there is no `{command[0]}` on PATH: load Slurm's module, or go to a login node of the cluster"
+                f"there is no `{command[0]}` on PATH: load Slurm's module, or use a login node of the cluster"
             ) from None
         except subprocess.TimeoutExpired:
             return "", f"it did not end within {patience_s:g} s", 1
@@ -121,7 +124,7 @@ class Asker:
 
 
 def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
-    """What a ``topology.yaml`` (25.05) says, TopologyPlugin does not: `topology/flat` may have switches."""
+    """Return Slurm's switches. With a ``topology.yaml`` (25.05), even TopologyPlugin=topology/flat may have some."""
     try:
         said = asker.slurm(TOPOLOGY)
     except InputError:
@@ -132,7 +135,7 @@ def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
 
 
 def _caller(access: Sequence[str]) -> Caller:
-    """This user's groups, and the account and QOS that ``access`` names."""
+    """Return this user's groups, and the account and QOS that ``access`` names."""
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
         with contextlib.suppress(KeyError):
@@ -143,7 +146,7 @@ def _caller(access: Sequence[str]) -> Caller:
 def _with_qos(
     asker: Asker, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition], caller: Caller
 ) -> list[SlurmPartition]:
-    """The partitions with the limits of QOS, where there are some and accounting tells them."""
+    """Return the partitions with the limits of their QOS, if accounting has them."""
     if caller.qos or any("QoS" in one.settings for one in partitions):
         with contextlib.suppress(InputError):
             return bounded(partitions, parse_qos(asker.slurm(QOS)), caller.qos, nodes)
@@ -151,9 +154,9 @@ def _with_qos(
 
 
 def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:
-    """All that there is to find.
+    """Survey the cluster.
 
-    :raises InputError: Slurm does not answer, or says nothing that can be read.
+    :raises InputError: Slurm does not answer, or its answer cannot be read.
     """
     config, nodes, partitions, mpi_types = SlurmFacts.asked(asker.slurm)
     accounting = config.get("AccountingStorageType", "")
@@ -162,9 +165,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
     partitions = _with_qos(asker, nodes, partitions, caller)
     found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
     if not found:
-        raise InputError(
-            f"Slurm has {len(nodes)} nodes and no partition in which you may use one: `sinfo -s` lists them"
-        )
+        raise InputError(f"Slurm has {len(nodes)} nodes, but no partition that you may use: see `sinfo -s`")
     login = asker.here()
     limits = {partition.name: partition for partition in partitions}
     probes: list[Probe] = []

@@ -1,4 +1,4 @@
-"""One validation: the mode of a site, then again what was out of bounds, then the verdict."""
+"""Run one validation: the mode of a site, then the re-measurements of out-of-bounds metrics, then the verdict."""
 
 import contextlib
 import functools
@@ -30,30 +30,33 @@ REPORT = "run-report.json"
 
 @dataclass(frozen=True)
 class Validation:
-    """A run of ``mode`` on ``site``; ``options`` are ReFrame's. All is kept in ``folder``."""
+    """A run of ``mode`` on ``site``. ``options`` are ReFrame's. All results are in ``folder``."""
 
     site: Site
     mode: str
     options: Sequence[str]
     folder: pathlib.Path
     tell: Tell = silent
-    """See ``Session``, of the first one, which takes longest."""
+    """See ``ReframeSession``; for the first session, which takes longest."""
 
     @property
     def report(self) -> pathlib.Path:
         return self.folder / REPORT
 
     def measure(self, conductor: Conductor) -> None:
-        """Run the mode; then on the nodes that are left what a node kept from being measured; then again what is out of
-        bounds, on the same nodes and then on others.
+        """Run the mode and the re-measurements.
 
-        What was measured again without leaving a report is said, and the verdict tells of it. Nothing else may use the
-        results meanwhile (``using``). Errors as of ``Session.run``, and ``InputError`` for a report of another kind.
+        1. Run the mode.
+        2. Run cases that a node prevented on the remaining nodes.
+        3. Re-measure out-of-bounds metrics on the same nodes, then on other nodes.
+
+        If a re-measurement leaves no report, ``conductor`` says so, and the verdict reports it. The caller must hold
+        the results (``using``). Errors as in ``ReframeSession.run``, and ``InputError`` for a report of another kind.
         """
         first = ["-r", f"--mode={self.mode}", *self.options]
         session = ReframeSession(self.site, self.report, first, tell=self.tell)
-        conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
-        _ = self.site.judging_files  # Read now: somebody may edit them meanwhile.
+        conductor.say(f"ReFrame's output: {session.printed} (follow it with `tail -f`)")
+        _ = self.site.judging_files  # Read now: somebody may edit the files during the run.
         try:
             session.run(conductor)
         finally:
@@ -65,7 +68,7 @@ class Validation:
         for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
             found = load_session(self.report)
             for number, again in enumerate(repetitions(latest_attempts(found), purpose), start=1):
-                conductor.say(f"measuring again on {purpose}: {again.partition}, {','.join(again.nodes)}")
+                conductor.say(f"re-measuring on {purpose}: {again.partition}, {','.join(again.nodes)}")
                 report = self.folder / CONFIRMATIONS / f"{purpose}-{number}.json"
                 extras = f"mode={self.mode},confirms={found.uuid},purpose={purpose},nodes={':'.join(again.nodes)}"
                 options = [*_selecting(self.site.name, again), *kept.for_nodes(purpose, again.nodes)]
@@ -75,11 +78,11 @@ class Validation:
                     conductor.say(str(err))
 
     def judge(self) -> int:
-        """Print the verdict and write the page; returns the verdict's exit status.
+        """Print the verdict, write the page, and return the verdict's exit status.
 
         :raises InputError: there is no report, or the page cannot be written.
         """
-        # Bokeh takes a second to load, which what only measures need not wait for.
+        # Not at the top: Bokeh takes a second to load, and a measurement does not need it.
         from reports.compare.compare import since_last  # noqa: PLC0415
         from reports.compare.figures import past_of  # noqa: PLC0415
         from reports.show.run_page import render  # noqa: PLC0415
@@ -94,38 +97,38 @@ class Validation:
 
 
 def _selecting(site: str, again: Repetition) -> list[str]:
-    """What --distribute put on a node is selected without it, as the job of one node that it is."""
-    # Of what a plain name may hold, these two mean more in a regular expression.
+    """Return ReFrame's options that select the cases. A case that --distribute put on a node is a job of one node."""
+    # Escape the two characters of plain names that are special in a regular expression.
     pattern = re.sub(r"[.+]", r"[\g<0>]", again.environ)
     names = [word for hashcode in again.hashcodes for word in ("-n", f"/{hashcode}")]
     return [*names, f"--system={site}:{again.partition}", "-p", f"^{pattern}$"]
 
 
 def judge_leftovers(site: Site, results: pathlib.Path) -> None:
-    """End what dead sessions of the site have left, say what, and judge what is new of runs.
+    """Settle the site's dead sessions, print what they left, and judge the new reports of runs.
 
-    Nothing else may use the results meanwhile (``using``).
+    The caller must hold the results (``using``).
 
     :raises InputError: a report cannot be written.
     """
     say = functools.partial(print, flush=True)
     usable_database(results, say)
     for report in settle_all(site, unsettled(results), say):
-        # What confirms a run is judged with it, and a night by its own command.
+        # A re-measurement is judged with its run, and a night by its own command.
         if report.name == REPORT and report.parent.parent.name == "runs":
             try:
                 Validation(site, load_session(report).mode or "", (), report.parent).judge()
             except InputError as err:
-                say(f"it cannot be judged: {err}")
+                say(f"{clean(str(report.parent))}: the run cannot be judged: {err}")
 
 
 @contextlib.contextmanager
 def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) -> Iterator[int]:
-    """Hold a site's results against other runs; yields the lock's descriptor.
+    """Lock a site's results for one run, and yield the lock's file descriptor.
 
-    :param waiting: see ``locked``; without it there is no waiting for another run.
+    :param waiting: see ``locked``; without it, do not wait for another run.
 
-    :raises InputError: another run uses them, or their storage cannot be written or has no locks.
+    :raises InputError: another run uses the results, or their storage cannot be written or has no locks.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -142,20 +145,20 @@ def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) ->
                 " folder"
             ) from None
         except InputError as err:
-            raise InputError(f"{err}; KAPPA_RESULTS names another folder") from err
+            raise InputError(f"{err}; set KAPPA_RESULTS to another folder") from err
         yield lock
 
 
 def _has_ended(holder: str) -> bool:
-    """Whether the process of this machine that took the lock is no more: then ReFrame is ending, which has it, too."""
+    """Return whether the process that took the lock on this machine is gone. Then its ReFrame, which ends, holds it."""
     found = re.fullmatch(r"process (\d+) on (\S+)", holder)
     return found is not None and found[2] == socket.gethostname() and not pathlib.Path("/proc", found[1]).exists()
 
 
 class _Patience:
-    """Waits for so long as ReFrame has to cancel its jobs.
+    """Wait for as long as ReFrame may need to cancel its jobs.
 
-    :raises LockedError: that is over.
+    :raises LockedError: this time has passed.
     """
 
     def __init__(self, err: LockedError) -> None:
@@ -167,11 +170,11 @@ class _Patience:
 
 
 def settle_given(run: str) -> None:
-    """As ``judge_leftovers``, of what a command is to read, and without its verdict.
+    """Settle the dead sessions of a run that a command is to read, without printing its verdict.
 
-    Nothing is done while it is being measured.
+    Do nothing while the run is being measured.
 
-    :param run: a report or its folder, or a site, of whose runs all are settled.
+    :param run: a report or its folder, or a site, whose runs are all settled.
     :raises InputError: a report cannot be written, or the site of a killed run is gone.
     """
     path = pathlib.Path(run).absolute()
@@ -181,7 +184,7 @@ def settle_given(run: str) -> None:
         try:
             left = unsettled(results_folder(site_with_results(run)))
         except InputError:
-            return  # `find_run` says what is wrong with it
+            return  # `find_run` reports what is wrong with it
     if left:
         with dead(left[0]) as name:
             if name:

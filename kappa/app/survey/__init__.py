@@ -1,4 +1,4 @@
-"""What a cluster says of itself, and the site that is made of it. Nothing is started here.
+"""Parse what a cluster says about itself, and make a site from it. These modules start no program.
 
-``kappa.app.conduct`` and ``kappa.app.command`` import it.
+``kappa.app.conduct`` and ``kappa.app.command`` import this package.
 """

@@ -1,4 +1,4 @@
-"""Which features a partition and its environment have by what was found."""
+"""Derive the features of a partition and its environment from the survey."""
 
 import re
 from collections.abc import Mapping
@@ -21,22 +21,22 @@ from kappa.core.vocabulary.features import (
 from kappa.core.vocabulary.programs import OF_FEATURE, ON_RANKS
 from kappa.core.vocabulary.scales import PLACEMENTS, SCALES, WHOLE_PARTITION, derived_features
 
-#: The environment that is made of the programs on the nodes' PATH.
+#: The name of the environment with the programs on the nodes' PATH.
 ENVIRONMENT = "system"
 _OSU = ["osu_latency", "osu_bw", "osu_bibw", "osu_allreduce", "osu_barrier", "osu_alltoall", *ON_RANKS]
-# Features of which one program will do, and the key of the environment that says which; others need all of theirs.
+# Features that need only one of these programs. The environment's key of the same name says which. Others need all.
 ONE_OF = {"hpl": ["xhpl", "hpcc"], "stream": ["stream", "likwid-bench"]}
-# Those that a site has to say more of than that a program is there.
+# Features for which a program on PATH is not enough: the site must state more.
 _NOT_BY_PROGRAM = {"openfoam", "lammps", "gromacs", "osu-cuda", "emt"}
 _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
-# Scale or placement -> the nodes of its jobs; all of the partition where it is None.
+# Scale or placement -> number of nodes of its jobs; None means the whole partition.
 _NODES_OF_SCALE = {scale.feature: scale.nodes for scale in (*SCALES.values(), *PLACEMENTS.values())}
 _MEASURED = ("network", "collectives", "links", "cores", "compute", PATTERNS, MPI_BEHAVIOUR)
 
-#: Container runtimes as ReFrame calls them, by their commands; those that users may run first.
+#: Container runtimes by command, with ReFrame's names. Runtimes that need no privilege come first.
 CONTAINERS = {"apptainer": "Apptainer", "singularity": "Singularity", "sarus": "Sarus", "shifter": "Shifter"}
-#: What builds programs, by which Spack's externals are found.
+#: Programs that build others. Spack's externals are found by them.
 BUILDERS = ("mpicc", "mpicxx", "cmake", "c++", "gcc", "g++", "gfortran")
 
 #: The programs that the probe looks for.
@@ -46,7 +46,7 @@ PROGRAMS = sorted(
 
 
 def environment_features(survey: Survey) -> dict[str, str]:
-    """Features of the environment, each with the first of its programs: what all kinds of nodes have on PATH."""
+    """Return the environment's features, each with its first program. All kinds of nodes have it on PATH."""
     told = [part.told for part in survey.parts.values() if part.told]
     found: dict[str, str] = {}
     for feature, programs in OF_FEATURE.items():
@@ -75,7 +75,7 @@ def storage_targets(part: FoundPart) -> dict[str, FileSystem]:
 
 
 def whole_gpus(part: FoundPart) -> int:
-    """NVIDIA GPUs of a node that jobs get as a whole."""
+    """Return the number of NVIDIA GPUs of a node, without GPUs cut into slices (MIG)."""
     gpus = part.told.gpus if part.told else None
     return gpus.count if gpus and not gpus.mig else 0
 
@@ -85,7 +85,7 @@ def gpus_by_slurm(part: FoundPart) -> int:
 
 
 def parts_of_node(part: FoundPart) -> tuple[int, int]:
-    """Sockets and NUMA domains in which ranks can be placed, 0 where no node was probed."""
+    """Return the numbers of sockets and NUMA domains of a node; 0 if no node was probed."""
     if not part.told:
         return 0, 0
     sockets = part.told.processor.get("sockets", part.told.processor.get("num_sockets", 0))
@@ -93,21 +93,21 @@ def parts_of_node(part: FoundPart) -> tuple[int, int]:
 
 
 def placements(part: FoundPart) -> dict[str, list[str]]:
-    """Of nodes on switches that Slurm knows: under one leaf."""
+    """Return the placements that Slurm's switches allow: all nodes under one leaf switch."""
     return {"same_switch": ["--switches=1"]} if part.switches > 1 and part.count > 2 and part.takes(2) else {}
 
 
 def scales_left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
-    """Scales and placements that the partition could run by its nodes and shall not, each with why."""
+    """Return the scales and placements that the partition is large enough for but does not run, with the reasons."""
     found = {}
     if survey.login.shares_machine:
-        found[WHOLE_PARTITION] = "all nodes share the cores of one machine, so more of them measure those cores only"
+        found[WHOLE_PARTITION] = "all nodes share the cores of one machine, so more nodes measure the same cores"
     for feature, nodes in _NODES_OF_SCALE.items():
         wanted = nodes or part.count
         if not part.takes(wanted) and feature not in found:
             most = part.most_nodes
-            below = f"{counted(part.least_nodes, 'node')} at least"
-            bound = f"{counted(most, 'node')} at most" if most and most < wanted else below
+            below = f"at least {counted(part.least_nodes, 'node')}"
+            bound = f"at most {counted(most, 'node')}" if most and most < wanted else below
             found[feature] = f"Slurm's partition {part.slurm_partition} gives a job {bound}"
     derived = derived_features(part.count, *parts_of_node(part))
     if not binds(survey):
@@ -120,7 +120,7 @@ def scales_left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
 
 
 def partition_features(survey: Survey, part: FoundPart) -> list[str]:
-    """In the order of the vocabulary's use; none where no option of a job gets these nodes alone."""
+    """Return the partition's features; none if no job option selects these nodes alone."""
     if part.options is None:
         return []
     sockets, domains = parts_of_node(part)
@@ -151,13 +151,13 @@ def binds(survey: Survey) -> bool:
 
 
 def cores(part: FoundPart) -> int:
-    """Physical ones that a job gets of a node, at most."""
+    """Return the largest number of physical cores that a job gets on a node."""
     seen = part.told.cores if part.told else part.sockets * part.cores_per_socket
     return min(seen, part.cores_for_jobs or seen)
 
 
 def all_features(survey: Survey, part: FoundPart) -> list[str]:
-    """With those of its storage targets."""
+    """Return the partition's features, including those of its storage targets."""
     found = partition_features(survey, part)
     for target, one in storage_targets(part).items() if found else ():
         if one.folder:
@@ -171,6 +171,6 @@ def mpi_of(told: NodeKind, survey: Survey) -> Mpi:
     mpi = starting(told.versions.get("mpirun", ""), survey.mpi_types, survey.mpi_default)
     if mpi.library != OPEN_MPI or not survey.login.shares_machine:
         return mpi
-    # Virtual nodes would all bind their first rank to the same core, and there are more ranks than cores.
+    # All virtual nodes would bind their first rank to the same core, and there are more ranks than cores.
     shared = {"OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1"}
     return mpi._replace(variables=shared | mpi.variables, why=mpi.why or "nodes share the cores of one machine")

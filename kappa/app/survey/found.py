@@ -1,4 +1,4 @@
-"""The survey of a cluster: typed, so that it is kept beside the site and compared with the next survey."""
+"""The survey of a cluster, as typed data: kept in the site's folder, and compared with the next survey."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
@@ -32,7 +32,7 @@ _INFINIBAND = "InfiniBand"
 
 
 class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Those of a node, by nvidia-smi; ``models`` are names, each once."""
+    """The GPUs of a node, by nvidia-smi. ``models``: each name once."""
 
     count: int
     models: list[str]
@@ -43,7 +43,7 @@ class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What nodes of a kind told of themselves. ``processor``: the value of the key ``cpu_key`` of site.yaml."""
+    """The answers of nodes of one kind. ``processor``: the value of the key ``cpu_key`` in site.yaml."""
 
     by: list[str]
     model: str
@@ -65,22 +65,22 @@ class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     versions: dict[str, str]
     memlock: str
     modules: list[str] = []
-    """Those of MPI libraries, compilers and benchmarks that there are to load."""
+    """Available modules of MPI libraries, compilers and benchmarks."""
     peak_why: str = ""
-    """Where the peak of a core is from, or why there is none."""
+    """The source of a core's peak, or why it is unknown."""
     hwloc: dict[str, int] = {}
-    """What it counts on the node, by type of object; empty where it is not there."""
+    """hwloc's number of objects on the node, by type; empty without hwloc."""
     memory_gb_per_s: float | None = None
-    """Of all channels at the highest speed that the maker states."""
+    """All channels at the highest speed that the maker states."""
     limits: dict[str, str] = {}
-    """Limits of a job besides ``memlock``, by the probe's names; a hard one (``_hard``) where it is another."""
+    """Limits of a job besides ``memlock``, by the probe's names. A hard limit (``_hard``) only if it differs."""
     unmounted_disks: list[UnmountedDisk] = []
     further_mpi: list[FurtherMpi] = []
-    """MPI libraries beside the one on PATH and those of modules."""
+    """MPI libraries that are neither on PATH nor in a module."""
 
 
 class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Alike nodes of one partition of Slurm; ``options`` is ``None`` where no option of a job gets them alone."""
+    """Equal nodes of one Slurm partition. ``options``: job options that select them alone, or ``None``."""
 
     slurm_partition: str
     nodes: str
@@ -99,28 +99,28 @@ class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     told: NodeKind | None
     why_not_told: str = ""
     longest_s: int | None = None
-    """What Slurm gives a job of the partition, ``None`` without a limit."""
+    """The longest time that Slurm gives a job, in seconds; ``None`` without a limit."""
     least_nodes: int = 1
     cores_for_jobs: int | None = None
-    """Of a node, physical; ``None`` in what an older version found."""
+    """Physical cores of a node; ``None`` in surveys of older versions."""
     sockets_of_jobs: int | None = None
-    """Equal sockets of these."""
+    """Number of equal sockets with these cores."""
     limits: dict[str, str] = {}
-    """Further settings of the partition that differ from Slurm's default: who may use it, QOS, sharing."""
+    """Further settings of the partition that differ from Slurm's default: permitted users, QOS, sharing."""
     wants: list[str] = []
-    """Options that a job has to name here besides, each with what it may be."""
+    """Options that a job must also name, each with the allowed values."""
     others: list[str] = []
-    """Other partitions open to the caller that hold some of the nodes, each with what it gives a job."""
+    """Other partitions with some of the nodes that the caller may use, each with its limits."""
     strange: list[str] = []
-    """Nodes in a state that Slurm's documentation lacks, each with the state."""
+    """Nodes in a state that Slurm's documentation does not list, each with the state."""
 
     def takes(self, nodes: int) -> bool:
-        """Whether a job may have as many nodes."""
+        """Return whether a job may have so many nodes."""
         return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
 
 
 class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``shares_machine``: the nodes run on the kernel of this machine. ``can_build``: the suite's own programs."""
+    """This machine. ``shares_machine``: nodes run on its kernel. ``can_build``: it can build the suite's programs."""
 
     shares_machine: bool
     can_build: bool
@@ -130,7 +130,7 @@ class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that was found; ``access`` and ``path`` are what was given."""
+    """The whole survey. ``access`` and ``path`` are the user's options."""
 
     cluster: str
     slurm: str
@@ -145,11 +145,11 @@ class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: list[str]
     parts: dict[str, FoundPart]
     sacct_fails: str = ""
-    """Why it does not tell how jobs go, where Slurm keeps accounts; empty where it does."""
+    """Why sacct does not tell the states of jobs, if Slurm keeps accounts; empty if it does."""
 
     @property
     def why_squeue(self) -> str:
-        """Why jobs are asked for with ``scheduler: squeue``; empty where accounting tells of them."""
+        """Return why the site needs ``scheduler: squeue``; empty if accounting works."""
         if keeps_accounting(self.accounting):
             return self.sacct_fails
         return f"{CONFIG}: AccountingStorageType={self.accounting}"
@@ -161,7 +161,7 @@ class FoundFact(NamedTuple):
     source: str
 
 
-# Lists of a node's things, and what each is called by.
+# Lists in a node's answer, and the field that names each entry.
 _NAMED_BY = {"file_systems": "point", "unmounted_disks": "name", "further_mpi": "place"}
 _OF_PARTITION = (
     "slurm_partition", "whole", "most_nodes", "longest_s", "least_nodes", "limits", "wants", "others",
@@ -171,9 +171,9 @@ _HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
 
 def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None = None) -> NodeKind:
-    """Of probes of one kind: the first stands for all, in what they have in common.
+    """Merge the probes of one kind of node. The first probe stands for all, reduced to what all have in common.
 
-    :param slurm: the node as Slurm has it, which says of cores that jobs do not get.
+    :param slurm: Slurm's record of the node, with the cores that jobs do not get.
     """
     node = probes[0]
     for_jobs = hardware.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
@@ -245,7 +245,7 @@ def _gpus(node: Probe) -> Gpus | None:
 def found_part(
     part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: NodeKind | str, caller: Caller
 ) -> FoundPart:
-    """``seen``: what its nodes told, or why they told nothing."""
+    """Describe a partition. ``seen``: the answers of its nodes, or why there are none."""
     first = part.nodes[0]
     names = {node.name for node in part.nodes}
     return FoundPart(
@@ -279,17 +279,17 @@ def found_part(
 
 
 def _given(partition: SlurmPartition) -> str:
-    """What a partition gives a job, in words."""
+    """Return the limits of a partition in words."""
     most = partition.most_nodes
-    nodes = "any number of nodes" if most is None else f"{counted(most, 'node')} at most"
-    least = f", {partition.least_nodes} at least" if partition.least_nodes > 1 else ""
-    time = "no limit of time" if partition.longest_s is None else max_time(partition.longest_s)
+    nodes = "any number of nodes" if most is None else f"at most {counted(most, 'node')}"
+    least = f", at least {partition.least_nodes}" if partition.least_nodes > 1 else ""
+    time = "no time limit" if partition.longest_s is None else max_time(partition.longest_s)
     bound = [f"{key}={','.join(said)}" for key, said in partition.allowed.items()]
     return ", ".join([f"{nodes}{least}", time, *bound, *(f"{key}={said}" for key, said in partition.settings.items())])
 
 
 def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[str, str]) -> Login:
-    """What this machine has, where programs are built and jobs are sent from; ``environment`` is its user's."""
+    """Describe this machine, which builds programs and submits jobs. ``environment``: the user's variables."""
     lacks = [name for name in _BUILDERS if not probe or name not in probe.programs]
     lacks += [f"<{header}>" for header in _HEADERS if not probe or header not in probe.headers]
     lmod, tcl = "LMOD_CMD" in environment, "MODULESHOME" in environment
@@ -303,7 +303,7 @@ def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[s
 
 
 def facts(survey: Survey) -> list[FoundFact]:
-    """Everything that was found, each with where it comes from."""
+    """Return all facts of the survey, each with its source."""
     return [FoundFact(*fact) for fact in _facts(survey)]
 
 
@@ -353,12 +353,12 @@ def _shown(value: object) -> str:
 
 
 def kept(survey: Survey) -> str:
-    """The survey as text, for the file beside the site."""
+    """Return the survey as JSON text, for the file in the site's folder."""
     return json.format(json.encode(survey), indent=1).decode() + "\n"
 
 
 def changes(before: Survey, now: Survey) -> list[str]:
-    """A line for each fact that is another now."""
+    """Return a line for each fact that has changed."""
     old, new = ({fact.what: fact for fact in facts(one)} for one in (before, now))
     found = []
     for what in dict.fromkeys([*old, *new]):

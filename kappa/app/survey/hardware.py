@@ -1,4 +1,4 @@
-"""The CPUs of a node as ``site.yaml`` has them, and what a core and the memory can do by their makers' word."""
+"""Describe the CPUs of a node for ``site.yaml``, with the peak of a core and the memory bandwidth from data sheets."""
 
 import itertools
 import re
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kappa.app.survey.probe import Cpu, Probe
 
 _BYTES = 8
-# Before lscpu's names of cores, which several makers use, stands what the firmware calls the processor.
+# The firmware's name of the processor comes first: several makers use the core names of lscpu.
 _NAMES = ("BIOS Model name", "Model name")
 _XEON = r"xeon\(r\) (?:platinum|gold|silver|bronze) "
 _EPYC = r"epyc "
@@ -16,16 +16,16 @@ ARK, INTEL_GUIDE, AMD_GUIDE = "Intel ARK", "Intel's Optimization Reference Manua
 ARM_GUIDE = "Arm's Software Optimization Guide"
 _SCALABLE = r"xeon\(r\) (?:platinum|gold|silver|bronze) "
 _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
-# Their clocks fall by a third to a half under AVX-512, to what Intel's Specification Update 336065 has by model.
+# Their clocks fall by a third to a half under AVX-512. Intel's Specification Update 336065 has the values by model.
 _SKYLAKE_SP = (85,)
-# Without wide vectors in the flags, as a hypervisor may take them away, units of 256 or 128 bits are left.
+# If a hypervisor hides wide vectors in the flags, units of 256 or 128 bits remain.
 _NARROWER = (("avx512f", 16), ("fma", 8), ("avx", 4))
 # An SMT8 core is two of SMT4.
 _POWER_THREADS = 4
 
 
 def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
-    """``cores`` where physical cores are numbered one after the other in equal parts, else ``processor``."""
+    """Return the key and value for site.yaml: ``cores`` if cores are numbered in equal parts, else ``processor``."""
     by_core = _groups(cpus, lambda cpu: (cpu.socket, cpu.core))
     sockets, domains = _groups(cpus, lambda cpu: cpu.socket), _groups(cpus, lambda cpu: cpu.numa)
     if len(by_core) == len(cpus) and _one_after_the_other(sockets) and _one_after_the_other(domains):
@@ -42,10 +42,10 @@ def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
 
 
 def for_jobs(cpus: Sequence[Cpu], reserved: int, numbers: Collection[int]) -> list[Cpu]:
-    """The CPUs of the cores that Slurm does not keep from jobs.
+    """Return the CPUs of the cores that Slurm gives to jobs.
 
-    :param numbers: cores that it keeps, counted socket by socket; where it does not say, the last ones of all sockets
-        in turn, from the last socket on, as core_spec.html of Slurm has it.
+    :param numbers: the reserved cores, counted socket by socket. If Slurm does not state them, the last cores of all
+        sockets in turn are reserved, from the last socket on (Slurm's core_spec.html).
     """
     cores = [key for key, _ in sorted({(cpu.socket, cpu.core): None for cpu in cpus}.items())]
     if not numbers:
@@ -83,7 +83,7 @@ def _mask(numbers: Sequence[int]) -> str:
 
 
 class _Memory(NamedTuple):
-    """``pattern`` of the model's name; ``channels`` of a socket, ``mt_s``: million transfers a second of each."""
+    """``pattern``: of the model's name. ``channels``: per socket. ``mt_s``: million transfers a second per channel."""
 
     pattern: str
     channels: int
@@ -100,7 +100,7 @@ _TABLE = (
     _Memory(_XEON + r"52\d\d", 6, 2666),
     _Memory(_XEON + r"42\d\d", 6, 2400),
     _Memory(_XEON + r"32\d\d", 6, 2133),
-    # Without the four-socket models of the third generation (H), whose speed differs from one to the next.
+    # Without the four-socket models of the third generation (H), whose speeds differ.
     _Memory(_XEON + r"(?:83(?!51n|52v)|63(?!30))\d\d(?![hn])", 8, 3200),
     _Memory(_XEON + r"(?:53\d\d|6330)(?![hn])", 8, 2933),
     _Memory(_XEON + r"(?:43\d\d|63\d\dn|5318n)", 8, 2666),
@@ -114,7 +114,7 @@ _TABLE = (
     _Memory(_XEON + r"45\d\d", 8, 4400),
     _Memory(r"xeon\(r\) 69\d\dp", 12, 6400),
     _Memory(r"xeon\(r\) 67\d\dp", 8, 6400),
-    # AMD EPYC, without those of two chiplets of cores: their links to the memory carry less than its channels.
+    # AMD EPYC, without models with two core chiplets: their links carry less than the memory channels.
     _Memory(_EPYC + r"7(?!251)\d\d1", 8, 2666),
     _Memory(_EPYC + r"7(?!232|252|272|282)[\dfh]\d2", 8, 3200),
     _Memory(_EPYC + r"7(?!203|303)[\da]\d3", 8, 3200),
@@ -132,7 +132,7 @@ _TABLE = (
 
 
 def memory_gb_per_s(probe: Probe) -> float | None:
-    """Of all sockets of a node, GB/s of 10^9 bytes; ``None`` where the table does not know the processor."""
+    """Return the memory bandwidth of a node in GB/s (10^9 bytes); ``None`` if the processor is not in the table."""
     socket = next((speed for name in _NAMES if (speed := _of_socket(probe.lscpu.get(name, "")))), None)
     return round(socket * len({cpu.socket for cpu in probe.cpus}), 1) if socket else None
 
@@ -145,9 +145,9 @@ def _of_socket(model: str) -> float | None:
 
 
 class CoreKind(NamedTuple):
-    """A kind of cores: ``pattern`` of the model's name, or ``vendor``, ``family`` and ``models`` of lscpu, or both.
+    """A kind of core: ``pattern`` of the model's name, or ``vendor``, ``family`` and ``models`` of lscpu, or both.
 
-    ``ghz``: the clock where lscpu's is not the one that holds, 0 where none is known; ``None``: the stated one.
+    ``ghz``: the clock, if lscpu's clock does not apply; 0 if it is unknown; ``None`` for lscpu's clock.
     """
 
     flop: int
@@ -167,7 +167,7 @@ ROWS = (
     # Skylake and Cascade Lake: two units in Platinum, Gold 6000 and two models of Gold 5000, else one; Cooper Lake two.
     _intel(32, ARK, _SKYLAKE_SP, _SCALABLE + r"(?:8[12]\d\d|92\d\d|6[12]\d\d|5[12]22|[568]3\d\dh)", ghz=0.0),
     _intel(16, ARK, _SKYLAKE_SP, _SCALABLE + r"(?:5[12]\d\d|4[12]\d\d|3[12]\d\d)", ghz=0.0),
-    # Sapphire Rapids' Bronze has one unit; that of the next generation is not known.
+    # Sapphire Rapids' Bronze has one unit. The next generation's Bronze is not known.
     _intel(16, ARK, (143,), _SCALABLE + r"3408u"),
     # Ice Lake, Sapphire Rapids, Emerald Rapids, Granite Rapids: two units in all other models.
     _intel(32, ARK, (106, 143, 207, 173), r"xeon(?!\(r\) bronze)"),
@@ -177,7 +177,7 @@ ROWS = (
     _intel(16, INTEL_GUIDE, (60, 61, 63, 71, 79, 86)),
     _intel(8, INTEL_GUIDE, (42, 45, 58, 62)),
     _intel(4, INTEL_GUIDE, (26, 30, 37, 44, 46, 47)),
-    # Zen and Zen+ have units of 128 bits, Zen 2 to 4 of 256, Zen 5 of 512 but in mobile processors.
+    # Zen and Zen+ have units of 128 bits, Zen 2 to 4 of 256, Zen 5 of 512 except in mobile processors.
     CoreKind(8, AMD_GUIDE, vendor=_AMD, family=23, models=(1, 8, 17, 24, 32)),
     CoreKind(16, AMD_GUIDE, vendor=_AMD, family=23, models=(49, 71, 96, 104, 113, 144, 152, 160)),
     CoreKind(16, AMD_GUIDE, vendor=_AMD, family=25, models=range(256)),
@@ -195,7 +195,7 @@ ROWS = (
 
 
 class Peak(NamedTuple):
-    """Of one core; ``ghz`` and ``gflops`` are 0 where the clock is not known. ``why``: source, or why there is none."""
+    """The peak of one core. ``ghz`` and ``gflops`` are 0 if the clock is unknown. ``why``: source, or reason."""
 
     flop: int
     ghz: float
@@ -207,20 +207,20 @@ class Peak(NamedTuple):
 
 
 def peak(probe: Probe) -> Peak:
-    """Return what a core of the node does in double precision."""
+    """Return the peak of a core of the node in double precision."""
     names = [name for key in _NAMES if (name := probe.lscpu.get(key, "").lower())]
     model = probe.lscpu.get("Model name", "") or "this processor"
     row = next((row for row in ROWS if _is(row, names, probe)), None)
     if row is None:
-        return Peak(0, 0.0, f"no table has the units of {model}")
+        return Peak(0, 0.0, f"{model} is not in Kappa's table")
     if "power9" in row.pattern and int(probe.lscpu.get("Thread(s) per core", "0") or 0) > _POWER_THREADS:
         return Peak(0, 0.0, f"{model}: cores of eight threads are not in the table")
     flop = _by_flags(row, probe)
     ghz = _clock(probe, names) if row.ghz is None else row.ghz
     if not ghz:
-        known = f"{flop} operations a cycle ({row.source})"
+        known = f"{flop} operations per cycle ({row.source})"
         return Peak(flop, 0.0, f"{model}: {known}, but the clock under load is not known")
-    return Peak(flop, ghz, f"{row.source}: {flop} operations a cycle at {ghz:g} GHz")
+    return Peak(flop, ghz, f"{row.source}: {flop} operations per cycle at {ghz:g} GHz")
 
 
 def _is(row: CoreKind, names: Collection[str], probe: Probe) -> bool:
@@ -247,7 +247,7 @@ def _by_flags(row: CoreKind, probe: Probe) -> int:
 
 
 def _clock(probe: Probe, names: Collection[str]) -> float:
-    """The stated clock; of A64FX, which has no other, the highest that lscpu has."""
+    """Return the stated clock in GHz; for A64FX, which states none, lscpu's highest clock."""
     if any("a64fx" in name for name in names):
         said = re.fullmatch(r"[\d.]+", probe.lscpu.get("CPU max MHz", ""))
         return float(said[0]) / 1000 if said else 0.0

@@ -1,7 +1,7 @@
-"""Kinds of nodes: those that are alike by what Slurm says, and how a job asks for them.
+"""Group nodes into kinds: nodes that are equal in Slurm, and that a job can select.
 
-Features of Slurm that name a place, all nodes of a switch and no other, make no kind; what else differs does, as long
-as a job can ask for the kind. Equal machines that no option of a job tells apart are one kind.
+A Slurm feature that names a place (exactly the nodes of a switch) makes no kind. Every other difference does, if a job
+can select the kind. Equal machines that no job option tells apart are one kind.
 """
 
 import itertools
@@ -12,21 +12,21 @@ from typing import NamedTuple
 from kappa.app.survey.slurm import SERIES_ASK_S, Caller, Gres, SlurmNode, SlurmPartition, Switch
 from kappa.core.ground.node_lists import folded
 
-#: As many are told apart by features; with more, features name places, and only the hardware tells kinds apart.
+#: Largest number of kinds by features. With more, the features name places, and only the hardware makes kinds.
 MOST_KINDS = 24
-#: Less is the same memory, as a share.
+#: A smaller difference, as a share, is the same memory.
 MEMORY_STEP = 0.03
-# Characters of a list of nodes in an option of every job.
+# Largest length of a list of nodes in a job option, in characters.
 _MOST_NAMED = 1000
-# Of a feature that may be in a partition's name.
+# A feature that may be part of a partition's name.
 _PLAIN = re.compile(r"\w+", re.ASCII)
 
 
 class Part(NamedTuple):
-    """Alike nodes that one partition of Slurm holds: a partition of the site.
+    """Equal nodes of one Slurm partition, which become a partition of the site.
 
-    ``options``: of a job, besides ``--partition``, that gets these nodes alone; ``None`` when Slurm has no words for
-    them. ``whole``: the partition holds no others.
+    ``options``: the job options, besides ``--partition``, that select these nodes alone; ``None`` if there are none.
+    ``whole``: the Slurm partition has no other nodes.
     """
 
     name: str
@@ -38,9 +38,10 @@ class Part(NamedTuple):
     others: tuple[SlurmPartition, ...] = ()
 
     def to_probe(self, most: int) -> tuple[SlurmNode, ...]:
-        """Return idle nodes before those that Slurm has to wake, and these before busy ones; none that takes no job.
+        """Return nodes for a probe: idle nodes first, then nodes that Slurm must wake, then busy ones.
 
-        As many as a job of the partition may have, ``most`` if it can be; none where fewer take jobs than it must have.
+        :param most: wanted number of nodes. The partition's limits of a job come first. Return none if too few nodes
+            accept jobs.
         """
         usable = sorted(
             (node for node in self.nodes if node.condition.takes_jobs),
@@ -54,13 +55,13 @@ class Part(NamedTuple):
 
     @property
     def gres(self) -> tuple[Gres, ...]:
-        """Generic resources that all of the nodes have."""
+        """Return the generic resources that all nodes have."""
         shared = frozenset.intersection(*(frozenset(node.gres) for node in self.nodes))
         return tuple(one for one in self.nodes[0].gres if one in shared)
 
 
 def place_features(nodes: Sequence[SlurmNode], switches: Iterable[Switch]) -> frozenset[str]:
-    """Features that all nodes of a switch have and no other node."""
+    """Return the features that exactly the nodes of a switch have."""
     holders: dict[str, set[str]] = {}
     for node in nodes:
         for feature in node.features:
@@ -71,7 +72,7 @@ def place_features(nodes: Sequence[SlurmNode], switches: Iterable[Switch]) -> fr
 
 
 def kinds(nodes: Sequence[SlurmNode], switches: Sequence[Switch]) -> list[tuple[SlurmNode, ...]]:
-    """The nodes in groups that are alike, the largest first."""
+    """Return the nodes in groups of equal nodes, the largest first."""
     places = place_features(nodes, switches)
     nodes = _with_arch(nodes)
     finest = _grouped(nodes, places, by_feature=True)
@@ -79,7 +80,7 @@ def kinds(nodes: Sequence[SlurmNode], switches: Sequence[Switch]) -> list[tuple[
 
 
 def _with_arch(nodes: Sequence[SlurmNode]) -> list[SlurmNode]:
-    """A node that has not registered yet has no architecture: it is of that of its equals, if these have one."""
+    """Fill in the architecture of nodes that have not registered yet, from equal nodes."""
     of_shape: dict[object, set[str]] = {}
     for node in nodes:
         of_shape.setdefault(_machine(node)[1:], set()).update({node.arch} - {""})
@@ -97,14 +98,14 @@ def _grouped(nodes: Sequence[SlurmNode], places: Collection[str], *, by_feature:
 
 
 def _machine(node: SlurmNode) -> tuple[object, ...]:
-    """What checks see of a node, its memory aside."""
+    """Return what checks see of a node, without its memory."""
     gpus = tuple(one for one in node.gres if one.name == "gpu")
     shape = (node.sockets, node.cores_per_socket, node.threads_per_core, node.reserved_cores, node.reserved_numbers)
     return node.arch, *shape, gpus
 
 
 def _by_memory(nodes: Iterable[SlurmNode]) -> Iterator[tuple[SlurmNode, ...]]:
-    """Split where the memory makes a step: Slurm has what each node's kernel left at some time."""
+    """Split the nodes where the memory makes a step. Slurm's values vary slightly with each node's kernel."""
     group: list[SlurmNode] = []
     for node in sorted(nodes, key=lambda node: node.memory_mib):
         if group and node.memory_mib > (1 + MEMORY_STEP) * group[-1].memory_mib:
@@ -120,7 +121,7 @@ def parts(
     partitions: Sequence[SlurmPartition],
     caller: Caller,
 ) -> tuple[list[Part], list[SlurmNode]]:
-    """Each kind in as few partitions of Slurm as hold it, and the nodes that no partition open to the caller holds."""
+    """Assign each kind to as few Slurm partitions as possible. Also return nodes in no partition of the caller."""
     usable = [one for one in partitions if one.open_to_users and not one.bars(caller)]
     by_name = {node.name: node for node in nodes}
     found: list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]] = []
@@ -143,12 +144,12 @@ def parts(
 def _worth(
     partition: SlurmPartition, left: Mapping[str, SlurmNode], nodes: Mapping[str, SlurmNode], caller: Caller
 ) -> tuple[float, ...]:
-    """Compare partitions by what they allow, in this order.
+    """Return a key that sorts partitions by suitability.
 
-    How many of the nodes they hold, whether a job need name nothing more, whether one can get these nodes alone,
-    whether no other partition's jobs end its jobs, how many of the scales (one node, two, all of these) a job may have,
-    how many nodes and from how few on, whether jobs are as long as checks ask, whether cores belong to one job, how few
-    other nodes they hold, the default one, the longest jobs.
+    In this order: the number of the nodes in the partition; no further job option needed; a job can select these nodes
+    alone; no preemption; the number of possible scales (one node, two, all of these); most nodes of a job; fewest nodes
+    of a job; time limit up to the longest check; cores belong to one job; few other nodes; the default partition; the
+    time limit.
     """
     names = {*partition.nodes}
     held = [node for name, node in left.items() if name in names]
@@ -171,16 +172,16 @@ def _worth(
 
 
 def shares_cores(partition: SlurmPartition) -> bool:
-    """Whether Slurm gives cores to several jobs at a time, whatever a job asks for: OverSubscribe=FORCE."""
+    """Return whether Slurm always gives cores to several jobs at a time (OverSubscribe=FORCE)."""
     return partition.settings.get("OverSubscribe", partition.settings.get("Shared", "")).startswith("FORCE")
 
 
 def _told_apart(
     found: Sequence[tuple[str, tuple[SlurmNode, ...], SlurmPartition]], nodes: Mapping[str, SlurmNode]
 ) -> list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]]:
-    """Join kinds of equal machines in one partition where no option of a job gets one of them alone.
+    """Join kinds of equal machines in one partition if no job option selects one of them alone.
 
-    The largest comes first: those that its features cannot keep out join it, if all of these are equal to it.
+    Start with the largest kind. Kinds that its features cannot exclude join it, if all of them are equal to it.
     """
     left = list(found)
     joined = []
@@ -199,7 +200,7 @@ def _told_apart(
 
 
 def _equal(some: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> bool:
-    """Whether checks may take the nodes for one kind; ``some`` and ``others`` are each of one kind."""
+    """Return whether two kinds of nodes are equal for checks."""
     memories = sorted(node.memory_mib for node in (*some, *others))
     steps = itertools.pairwise(memories)
     return _machine(some[0]) == _machine(others[0]) and all(more <= (1 + MEMORY_STEP) * less for less, more in steps)
@@ -235,7 +236,7 @@ def _named(
 
 
 def _options(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[str, ...] | None:
-    """By features, or else by naming the nodes that features do not keep out; ``None`` where these are too many."""
+    """Return job options that select ``held``: features and excluded nodes; ``None`` if these are too many."""
     if (by_features := _by_features(held, others)) is not None:
         return by_features
     shared = frozenset.intersection(*(frozenset(node.features) for node in held))
@@ -245,7 +246,7 @@ def _options(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[st
 
 
 def _by_features(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[str, ...] | None:
-    """By features that all of them have and no other, one if one will do."""
+    """Return the features that select ``held`` alone, one if possible; ``None`` if there are none."""
     if not others:
         return ()
     shared = sorted(frozenset.intersection(*(frozenset(node.features) for node in held)))

@@ -1,4 +1,4 @@
-"""Limits of jobs that make benchmarks or MPI fail where they are too small."""
+"""Find limits of jobs that are too small for benchmarks or MPI."""
 
 import math
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from kappa.app.survey.found import FoundPart, NodeKind
 
-# A library's own segment in shared memory is 4 to 16 MiB for each rank.
+# An MPI library's segment in shared memory has 4 to 16 MiB for each rank.
 _SHM_MIB_OF_CORE, _LEAST_SHM_MIB = 16, 256
 _OPEN_FILES, _STACK_KIB = 4096, 8192
 _PROCESSES_OF_CPU, _LEAST_PROCESSES = 8, 1024
-# Of a node's memory: Slurm and the system keep the rest.
+# Share of a node's memory that a job needs. Slurm and the system reserve the rest.
 _MEMORY_SHARE = 0.8
 
 
 class Limit(NamedTuple):
-    """A limit of ``getrlimit``: ``letter`` of ulimit, ``name`` of slurm.conf and systemd."""
+    """A limit of ``getrlimit``, with its ``letter`` in ulimit and its ``name`` in slurm.conf and systemd."""
 
     key: str
     letter: str
@@ -24,7 +24,7 @@ class Limit(NamedTuple):
 
 
 class TooSmall(NamedTuple):
-    """``key``: the probe's name of the limit; ``has`` and ``wants`` with their unit."""
+    """A limit that is too small. ``key``: the probe's name of it. ``has`` and ``wants`` include the unit."""
 
     key: str
     words: str
@@ -45,20 +45,20 @@ _ADDRESSES = Limit("as_kib", "v", "AS", "virtual memory")
 
 
 def too_small(part: FoundPart) -> list[TooSmall]:
-    """Return the limits that nodes of the partition told and that are too small, none where no node told."""
+    """Return the limits of the partition's nodes that are too small; none if no node was probed."""
     return [*_resources(part, part.told), *_memory(part, part.told)] if part.told else []
 
 
 def _resources(part: FoundPart, told: NodeKind) -> Iterator[TooSmall]:
     processes = max(_LEAST_PROCESSES, _PROCESSES_OF_CPU * _cpus(part))
     wanted = [
-        (_FILES, _OPEN_FILES, "mpirun and ranks over TCP open one for each other rank"),
-        (_PROCESSES, processes, "threads of all ranks count"),
-        (_STACK, _STACK_KIB, "Fortran and OpenMP programs hold arrays there"),
+        (_FILES, _OPEN_FILES, "mpirun and ranks over TCP open one file for each other rank"),
+        (_PROCESSES, processes, "the threads of all ranks count"),
+        (_STACK, _STACK_KIB, "Fortran and OpenMP programs keep arrays on the stack"),
         (_ADDRESSES, math.inf if told.gpus else told.memory_gib * 2**20, "GPUs and ranks map more than they use"),
     ]
     if told.adapters:
-        wanted.insert(0, (_LOCKED, math.inf, f"{told.link} registers the memory that it sends from"))
+        wanted.insert(0, (_LOCKED, math.inf, f"{told.link} locks the memory of messages"))
     said = {**told.limits, "memlock": told.memlock}
     for limit, least, why in wanted:
         has, most = _number(said.get(limit.key)), _number(said.get(f"{limit.key}_hard"))
@@ -84,13 +84,13 @@ def _remedy(limit: Limit, least: float, most: float | None) -> str:
 def _memory(part: FoundPart, told: NodeKind) -> Iterator[TooSmall]:
     shm, wanted = _number(told.limits.get("shm_kib")), max(_LEAST_SHM_MIB, _SHM_MIB_OF_CORE * told.cores) * 1024
     if shm is not None and shm < wanted:
-        why = "MPI libraries keep what ranks of a node share there"
+        why = "MPI libraries keep the shared memory of a node's ranks there"
         remedy = f"`size={wanted // 1024}m` of /dev/shm in /etc/fstab"
         yield TooSmall("shm_kib", "/dev/shm", f"{shm:.0f} KiB", _amount(wanted, "KiB"), why, remedy)
     group, per_cpu = (_number(told.limits.get(name)) for name in ("group_memory_kib", "slurm_mib_per_cpu"))
     if group is None:
         return
-    # The probe has one CPU; checks take whole nodes.
+    # The probe's job has one CPU, but checks use whole nodes.
     of_job = per_cpu * 1024 * _cpus(part) if per_cpu else group
     least = _MEMORY_SHARE * told.memory_gib * 2**20
     if of_job < least:
@@ -99,8 +99,8 @@ def _memory(part: FoundPart, told: NodeKind) -> Iterator[TooSmall]:
             "memory of a job",
             f"{of_job:.0f} KiB",
             _amount(least, "KiB"),
-            f"its control group ends it beyond that, and the node has {told.memory_gib:g} GiB",
-            "`access: [--mem=0]` of the partition, by `kappa site new --access=--mem=0`",
+            f"the control group kills a job above that limit, and the node has {told.memory_gib:g} GiB",
+            "`access: [--mem=0]` of the partition: `kappa site new --access=--mem=0`",
         )
 
 

@@ -1,9 +1,14 @@
-"""MPI libraries by what they say of themselves, how Slurm starts their ranks, and those that lie beside.
+"""Identify MPI libraries, find how Slurm starts their ranks, and list further libraries of a node.
 
-By ``srun --mpi=list``, the setting MpiDefault, and the first line of ``mpirun --version``. Open MPI takes PMIx (since
-5.0 nothing else), MPICH and its kin PMI-2, Cray MPICH, which has no mpirun, Slurm's cray_shasta. Intel MPI takes PMI-2
-of srun only with Slurm's libpmi2.so in I_MPI_PMI_LIBRARY, else each rank is alone: its own Hydra, which starts
-itself by srun, needs nothing. https://slurm.schedmd.com/mpi_guide.html
+Sources are ``srun --mpi=list``, the setting MpiDefault, and the first line of ``mpirun --version``. Plug-ins:
+
+- Open MPI: PMIx (since 5.0 nothing else);
+- MPICH and its derivatives: PMI-2;
+- Cray MPICH, which has no mpirun: Slurm's cray_shasta;
+- Intel MPI: PMI-2 of srun only with Slurm's libpmi2.so in I_MPI_PMI_LIBRARY, else each rank is alone. Its own Hydra,
+  which starts through srun, needs nothing.
+
+https://slurm.schedmd.com/mpi_guide.html
 """
 
 import re
@@ -16,7 +21,7 @@ from kappa.app.survey.probe import MpiPlace, Probe
 
 OPEN_MPI, INTEL, HYDRA, CRAY = "Open MPI", "Intel MPI", "MPICH", "Cray MPICH"
 MVAPICH = "MVAPICH"
-# What mpi.h defines; MPICH's kin keep MPICH's own version beside theirs.
+# Macros of mpi.h. Derivatives of MPICH define MPICH's version, too.
 _DEFINED = {
     "I_MPI_VERSION": INTEL, "CRAY_MPICH_VERSION": CRAY, "MVAPICH2_VERSION": MVAPICH, "MVAPICH_VERSION": MVAPICH,
     "MPICH_VERSION": HYDRA,
@@ -27,18 +32,18 @@ _BY_PATH = {
     r"openmpi|/ompi|hpcx|hpc_sdk|libmpi\.so\.[1-9][0-9]": OPEN_MPI,
 }  # fmt: skip
 _NUMBER = re.compile(r"(?<![\d.])\d+\.\d+(?:\.\d+)*")
-# As modules are called, without signs between words.
+# Names of modules, without signs between words.
 _MODULES = {OPEN_MPI: "openmpi|ompi|hpcx", INTEL: "impi|intelmpi|oneapi|^mpi", HYDRA: "mpich", CRAY: "craympich",
             MVAPICH: "mvapich"}  # fmt: skip
 _SOURCES = {"alternatives": "update-alternatives", "ldconfig": "ldconfig -p"}
 _PLUG_INS = {OPEN_MPI: ("pmix", "pmi2"), HYDRA: ("pmi2",), CRAY: ("cray_shasta",)}
 _LAUNCHERS = {OPEN_MPI: "mpirun-openmpi", HYDRA: "mpiexec.hydra", INTEL: "mpiexec.hydra"}
-# Else Hydra of Intel MPI places ranks as Slurm would, whatever -ppn says.
+# Without this, Intel MPI's Hydra places ranks as Slurm does, and ignores -ppn.
 _INTELS_VARIABLES = {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"}
 
 
 class FurtherMpi(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``place``: its folder, or its mpirun or library where distributions spread it; ``version`` may be unknown."""
+    """A further MPI library. ``place``: its folder, or its mpirun or library. ``version`` may be unknown."""
 
     library: str
     version: str
@@ -47,7 +52,7 @@ class FurtherMpi(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def library_of(version: str) -> str:
-    """By what ``mpirun --version`` says first, or the probe in its place; empty for another."""
+    """Return the library from the first line of ``mpirun --version``; empty for an unknown one."""
     if "Intel(R) MPI" in version:
         return INTEL
     if re.search(r"\((Open MPI|OpenRTE|PRRTE)\)|Open MPI|PRRTE", version):
@@ -58,7 +63,7 @@ def library_of(version: str) -> str:
 
 
 def further_mpi(node: Probe) -> list[FurtherMpi]:
-    """Return the libraries of the usual places, each once, without the one on PATH and those of modules."""
+    """Return the libraries in the usual places, each once, without those on PATH and in modules."""
     known = [_found(place) for place in node.mpi_places if place.source == "path"]
     found = []
     for one in (_found(place) for place in node.mpi_places if place.source != "path"):
@@ -76,7 +81,7 @@ def _found(place: MpiPlace) -> FurtherMpi:
 
 
 def _named(found: MpiPlace) -> tuple[str, str]:
-    """The library and its version, each empty where neither its files nor its path tell it."""
+    """Return the library and its version, from its files or its path; empty if unknown."""
     defined = dict(re.findall(r"(\w+)=([\w.-]+)", found.said))
     for name, library in _DEFINED.items():
         if name in defined:
@@ -91,7 +96,7 @@ def _named(found: MpiPlace) -> tuple[str, str]:
 
 
 def _same(one: FurtherMpi, other: FurtherMpi) -> bool:
-    """Distributions spread a library over folders of /usr, where each of its parts is found."""
+    """Return whether both are the same library. Distributions spread a library over several folders of /usr."""
     spread = all(re.match(r"/usr/(?!local/|mpi/)", place) for place in (one.place, other.place))
     versions = {one.version, other.version} - {""}
     alike = one.library == other.library and len(versions) < 2
@@ -99,7 +104,7 @@ def _same(one: FurtherMpi, other: FurtherMpi) -> bool:
 
 
 def _of_module(one: FurtherMpi, modules: Sequence[str]) -> bool:
-    """By the module's name, which holds the version, or the folder's name as `mpi/openmpi-x86_64` of RHEL."""
+    """Return whether a module is of this library: by the version in its name, or as RHEL's `mpi/openmpi-x86_64`."""
     folder, version = one.place.rpartition("/")[2], rf"(?<![\d.]){re.escape(one.version)}(?!\d)"
     return any(
         re.search(_MODULES[one.library], re.sub(r"[^a-z0-9]", "", name.lower()))
@@ -109,7 +114,7 @@ def _of_module(one: FurtherMpi, modules: Sequence[str]) -> bool:
 
 
 class Mpi(NamedTuple):
-    """``variables`` of every job; ``launcher`` of ReFrame where srun will not do; ``why`` in words."""
+    """``variables``: for every job. ``launcher``: ReFrame's, if srun does not work. ``why``: the reason in words."""
 
     library: str
     variables: dict[str, str]
@@ -118,8 +123,9 @@ class Mpi(NamedTuple):
 
 
 def starting(version: str, offered: Sequence[str], default: str) -> Mpi:
-    """How ranks are started of the library of which ``mpirun --version`` says ``version`` first.
+    """Return how to start ranks of an MPI library.
 
+    :param version: the first line of ``mpirun --version``.
     :param offered: the plug-ins of ``srun --mpi=list``, with and without version (``pmix_v4``).
     :param default: Slurm's MpiDefault.
     """

@@ -1,4 +1,4 @@
-"""A partition of ``site.yaml``, made from what was found of its nodes: lines, each value with where it comes from."""
+"""Write a partition of ``site.yaml`` from the survey: lines, each value with its source."""
 
 import json
 import re
@@ -25,25 +25,25 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted
 from kappa.core.vocabulary.features import OF_ONE_NODE
 
-#: Before what could not be found.
+#: Marks a value that was not found.
 MARK = "FILL IN"
 _PLAIN = re.compile(r"[A-Za-z_/][\w./+-]*( [\w./+-]+)*")
-# What others may take of a machine that all nodes share before a measurement counts as robbed.
+# The largest load by others on a shared machine before a measurement counts as disturbed.
 _SHARED_HOST = {"cores_share": 0.15, "disk_mb_per_s": 20}
-# Settings of a partition of Slurm that need a word.
+# Explanations of settings of a Slurm partition.
 _MEANING = {
-    "QoS": ": this QOS may allow fewer nodes, jobs and minutes, `sacctmgr show qos` says it",
-    "PreemptMode": ": jobs of a partition with a higher PriorityTier end these, and a check fails by that",
-    "AllocNodes": ": Slurm takes jobs from these machines alone",
+    "QoS": ": this QOS may allow fewer nodes, jobs and minutes: see `sacctmgr show qos`",
+    "PreemptMode": ": jobs of a partition with a higher PriorityTier end jobs here, and then a check fails",
+    "AllocNodes": ": Slurm accepts jobs only from these machines",
     "Exclusive": ": NODE and TOPO give whole nodes, TOPO whole switches or blocks",
-    "OverSubscribe": ": EXCLUSIVE gives whole nodes; with FORCE other jobs may run on the same cores, which disturbs",
+    "OverSubscribe": ": EXCLUSIVE gives whole nodes; with FORCE other jobs run on the same cores and disturb checks",
 }
-# Files for a share of a disk: by default they have gigabytes.
+# Small files for a share of a disk. By default they have gigabytes.
 _TUNING = {check: {"file_size_mib": 64, "runtime_s": 1, "phase_mib": 512} for check in ("NodeScratch", "Fio")}
 
 
 class SiteLine(NamedTuple):
-    """``source``: where the value comes from, as a comment at the end."""
+    """A line of the file. ``source``: the value's source, as a comment at the end."""
 
     depth: int
     text: str
@@ -58,7 +58,7 @@ def ask(depth: int, words: str) -> SiteLine:
 
 
 def _folded(words: str) -> str:
-    """A comment of YAML ends with its line."""
+    """Return the words on one line, because a YAML comment ends with its line."""
     return " ".join(words.split())
 
 
@@ -68,7 +68,7 @@ def flow(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):
-        # `no` and `1e3` are strings only in quotes; what JSON writes is a string of YAML, too.
+        # `no` and `1e3` are strings only in quotes. A JSON string is a YAML string, too.
         plain = _PLAIN.fullmatch(value) and yaml.safe_load(value) == value
         return value if plain else json.dumps(value, ensure_ascii=not value.isprintable())
     if isinstance(value, float) and value.is_integer():
@@ -82,8 +82,8 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Sit
     if told is None:
         yield ask(
             2,
-            f"{title}: {part.why_not_told}: what stands here is Slurm's; run `kappa site new` again when nodes are in "
-            "service",
+            f"{title}: {part.why_not_told}: these values come from Slurm only; run `kappa site new` again when nodes "
+            "are in service",
         )
     yield SiteLine(2, f"descr: {flow(f'{part.nodes}: {told.model}' if told and told.model else part.nodes)}", NODES)
     yield SiteLine(
@@ -94,19 +94,19 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Sit
     if title != part.slurm_partition:
         yield SiteLine(2, f"slurm_partition: {flow(part.slurm_partition)}", PARTITIONS)
     if not part.whole:
-        yield SiteLine(2, f"slurm_nodes: {flow(part.nodes)}", f"{NODES}: the partition holds others, too")
+        yield SiteLine(2, f"slurm_nodes: {flow(part.nodes)}", f"{NODES}: the Slurm partition has other nodes, too")
     if part.options is None:
         yield ask(
             2,
-            f"{title}: no feature of Slurm tells these nodes from the others of {part.slurm_partition}: access that "
-            "gets them alone, then features",
+            f"{title}: no Slurm feature selects these nodes of {part.slurm_partition} alone: add `access` that does, "
+            "then `features`",
         )
     if access := [*(part.options or ()), *survey.access]:
         yield SiteLine(2, f"access: {flow(access)}", "--access" if survey.access else f"{NODES}: features")
     if survey.why_squeue:
         yield SiteLine(2, "scheduler: squeue", survey.why_squeue)
     if part.longest_s is not None and part.longest_s < SERIES_ASK_S:
-        yield SiteLine(2, f"max_time: {max_time(part.longest_s)}", f"{PARTITIONS}: MaxTime, checks ask for more")
+        yield SiteLine(2, f"max_time: {max_time(part.longest_s)}", f"{PARTITIONS}: MaxTime; some checks ask for more")
     yield from _limits(title, part)
     yield SiteLine(2, f"environments: [{ENVIRONMENT}]")
     if told and mpi_of(told, survey).launcher:
@@ -131,20 +131,20 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Sit
 
 
 def _limits(title: str, part: FoundPart) -> Iterator[SiteLine]:
-    """What the partition of Slurm allows, besides what a key of the site says."""
+    """Yield the limits of the Slurm partition for which site.yaml has no key."""
     if part.wants:
         named = " and ".join(part.wants)
-        yield ask(2, f"{title}: Slurm takes jobs here that name {named}: `kappa site new --access=…`")
-    bounds = [f"{counted(part.most_nodes, 'node')} at most"] if part.most_nodes is not None else []
-    bounds += [f"{counted(part.least_nodes, 'node')} at least"] if part.least_nodes > 1 else []
+        yield ask(2, f"{title}: Slurm accepts only jobs with {named}: `kappa site new --access=…`")
+    bounds = [f"at most {counted(part.most_nodes, 'node')}"] if part.most_nodes is not None else []
+    bounds += [f"at least {counted(part.least_nodes, 'node')}"] if part.least_nodes > 1 else []
     if bounds:
         yield SiteLine(2, f"# A job gets {', '.join(bounds)}.", f"{PARTITIONS}: MaxNodes, MinNodes")
     for name, said in part.limits.items():
         yield SiteLine(2, f"# {name}={one_line(said, 100)}{_MEANING.get(name, '')}.", PARTITIONS)
     if part.others:
-        yield SiteLine(2, f"# Left aside, with nodes of these: {one_line('; '.join(part.others), 300)}.", PARTITIONS)
+        yield SiteLine(2, f"# Not used, has some of these nodes: {one_line('; '.join(part.others), 300)}.", PARTITIONS)
     for node in part.strange:
-        yield ask(2, f"{title}: Slurm's documentation lacks the state of {node}: does the node take jobs?")
+        yield ask(2, f"{title}: Slurm's documentation does not list the state of {node}: does it accept jobs?")
 
 
 def _cpus(part: FoundPart, probe: str) -> Iterator[SiteLine]:
@@ -158,7 +158,7 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[SiteLine]:
     if told:
         yield SiteLine(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu{' and hwloc' * bool(told.hwloc)}")
         if other := _otherwise_by_hwloc(told):
-            yield SiteLine(2, f"# {other}: which is right? Look at the firmware and at cores that are off.")
+            yield SiteLine(2, f"# {other}: which is right? Check the firmware and disabled cores.")
         by_slurm = round(part.memory_mib / 1024, 1) if part.memory_mib > UNSTATED_MEMORY_MIB else told.memory_gib
         fewer = by_slurm < told.memory_gib
         source = f"{NODES}: RealMemory less MemSpecLimit" if fewer else f"{probe}: MemTotal"
@@ -169,7 +169,7 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[SiteLine]:
         else:
             yield ask(
                 2,
-                f"peak_gflops_per_core: clock in GHz under load x double-precision operations a cycle of one core: "
+                f"peak_gflops_per_core: clock in GHz under load x double-precision operations per cycle of one core: "
                 f"{told.peak_why}; without it HPL's fraction of peak is INCOMPLETE",
             )
         return
@@ -192,10 +192,10 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[SiteLine]:
 
 
 def _otherwise_by_hwloc(told: NodeKind) -> str:
-    """What hwloc counts otherwise than lscpu."""
+    """Return the counts in which hwloc differs from lscpu."""
     by_lscpu = {"core": told.cores, "numanode": told.numa_domains}
     return ", ".join(
-        f"lscpu counts {number} of {name}, hwloc {told.hwloc[name]}"
+        f"lscpu counts {number} x {name}, hwloc {told.hwloc[name]}"
         for name, number in by_lscpu.items()
         if told.hwloc.get(name, number) != number
     )
@@ -213,25 +213,25 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
         if gpus.memory_gib:
             yield SiteLine(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
         else:
-            yield ask(2, f"{title}: gpu_memory_gib: nvidia-smi does not say it")
+            yield ask(2, f"{title}: gpu_memory_gib: nvidia-smi does not state it")
         if gpus.count != gpus_by_slurm(part):
             yield ask(
                 2,
-                f"{title}: Slurm gives {gpus_by_slurm(part)} GPUs of a node, nvidia-smi lists {gpus.count}: which is "
+                f"{title}: Slurm has {gpus_by_slurm(part)} GPUs per node, nvidia-smi lists {gpus.count}: which is "
                 "right?",
             )
     elif gpus:
-        yield SiteLine(2, f"# {gpus.count} GPUs in {gpus.slices} slices (MIG): the checks take whole ones.", probe)
+        yield SiteLine(2, f"# {gpus.count} GPUs in {gpus.slices} slices (MIG): the checks need whole GPUs.", probe)
     elif gpus_by_slurm(part):
         amd = (
-            f", and {part.told.amd_gpus} AMD GPUs are there, which no check knows"
+            f", and the node has {part.told.amd_gpus} AMD GPUs, which no check supports"
             if part.told and part.told.amd_gpus
             else ""
         )
         yield ask(
             2,
-            f"{title}: Slurm gives Gres={','.join(part.gres)}, nvidia-smi lists no GPU{amd}: gpus_per_node with the "
-            "feature nvidia, or the reason why not in expected.yaml",
+            f"{title}: Slurm has Gres={','.join(part.gres)}, nvidia-smi lists no GPU{amd}: add gpus_per_node and the "
+            "feature nvidia, or give the reason in expected.yaml",
         )
 
 
@@ -266,17 +266,17 @@ def _storage(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
         if not one.folder:
             yield ask(
                 2,
-                f"{title}: storage {target}: a folder on {one.point} ({one.kind}) in which you may write; none was "
-                "found",
+                f"{title}: storage {target}: name a folder on {one.point} ({one.kind}) in which you can write; none "
+                "was found",
             )
     if part.told and not chosen:
         yield ask(
             2,
-            f"{title}: storage: no file system for jobs was recognised; a path that all nodes share, or a disk of each",
+            f"{title}: storage: no file system for jobs was found: name a path that all nodes share, or a node's disk",
         )
     left = [one for one in part.told.file_systems if one not in chosen.values()] if part.told else []
     for one in left:
-        yield SiteLine(2, f"# Not measured: {one.kind} at {one.point}; another has its place.", probe)
+        yield SiteLine(2, f"# Not measured: {one.kind} at {one.point}; another one is the storage target.", probe)
     for disk in part.told.unmounted_disks if part.told else ():
-        yield SiteLine(2, f"# Not mounted: {disk.name}, {disk.words}; a storage target once it is mounted.",
+        yield SiteLine(2, f"# Not mounted: {disk.name}, {disk.words}; a mounted disk can be a storage target.",
                    f"{probe}: /sys/block")  # fmt: skip

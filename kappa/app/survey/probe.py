@@ -1,4 +1,4 @@
-"""What a node told of itself: the output of ``src/probe.sh``, of one node or labelled by ``srun --label``."""
+"""Parse the answer of a node: the output of ``src/probe.sh``, of one node or of several with ``srun --label``."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from kappa.core.ground.clean_text import clean, one_line
 
 _LABEL = re.compile(r"^ *(\d+): ?(.*)$")
 _SECTION = re.compile(r"^## (\w+)$")
-# `gcc/12.2(default)`, no folder of modules and no heading.
+# A module such as `gcc/12.2(default)`, not a folder of modules or a heading.
 _MODULE = re.compile(r"([\w.+-]+(?:/[\w.+-]+)*)(?:\(\w+\))?")
-# The kernel's, whatever the disk's own are.
+# The kernel's sector size, which does not depend on the disk.
 _SECTOR_BYTES = 512
 _ADAPTER = re.compile(r"ib\.(.+)\.(\d+)\.state")
 _INTERFACE = re.compile(r"net\.(.+)\.state")
-# Limit -> the fact that states it, and the number by which to multiply it.
+# Limit -> the fact that states it, and its factor.
 _LIMITS = {
     "memlock": ("locked_memory_bytes", 2**-10), "nofile": ("open_files", 1), "nproc": ("processes", 1),
     "stack_kib": ("stack_bytes", 2**-10), "core_kib": ("core_bytes", 2**-10), "as_kib": ("address_space_bytes", 2**-10),
@@ -29,7 +29,7 @@ _LIMITS = {
 
 
 class Cpu(NamedTuple):
-    """A logical CPU by the numbers of the kernel."""
+    """A logical CPU, with the kernel's numbers."""
 
     number: int
     core: int
@@ -38,7 +38,7 @@ class Cpu(NamedTuple):
 
 
 class Mount(NamedTuple):
-    """``device`` as ``major:minor``; ``root`` is the folder of the file system that stands at ``point``."""
+    """A mount. ``device``: ``major:minor``. ``root``: the folder of the file system that is mounted at ``point``."""
 
     device: str
     root: str
@@ -48,7 +48,7 @@ class Mount(NamedTuple):
 
 
 class ProbedGpu(NamedTuple):
-    """As nvidia-smi has it; ``memory_mib`` and ``arch`` are empty or 0 where it does not say."""
+    """A GPU by nvidia-smi. ``memory_mib`` is 0 and ``arch`` empty if nvidia-smi does not state them."""
 
     name: str
     memory_mib: int
@@ -57,7 +57,7 @@ class ProbedGpu(NamedTuple):
 
 
 class AdapterPort(NamedTuple):
-    """A port of an RDMA adapter, as ``mlx5_0:1``; ``gbit_per_s`` is its link's rate."""
+    """A port of an RDMA adapter, for instance ``mlx5_0:1``. ``gbit_per_s``: the rate of its link."""
 
     port: str
     active: bool
@@ -66,7 +66,7 @@ class AdapterPort(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """A network interface; ``gbit_per_s`` is 0 where the driver does not say, and means nothing of a virtual one."""
+    """A network interface. ``gbit_per_s`` is 0 if the driver does not state it, and arbitrary for a virtual one."""
 
     name: str
     up: bool
@@ -75,7 +75,7 @@ class Interface(NamedTuple):
 
 
 class LustreDefault(NamedTuple):
-    """Of a Lustre file system: its default, and the number of its active object storage targets."""
+    """The default striping of a Lustre file system, and the number of its active object storage targets."""
 
     stripe_count: int
     stripe_size: int
@@ -83,9 +83,9 @@ class LustreDefault(NamedTuple):
 
 
 class BlockDevice(NamedTuple):
-    """A disk, or a partition as ``sda/sda1``, by the kernel's numbers; ``number`` as ``major:minor``.
+    """A disk, or a partition such as ``sda/sda1``. ``number``: ``major:minor``.
 
-    ``busy``: LVM, RAID, multipath or swap uses it. ``content``: the file system or volume on it by udev.
+    ``busy``: LVM, RAID, multipath or swap uses it. ``content``: the file system or volume on it, by udev.
     """
 
     name: str
@@ -99,7 +99,7 @@ class BlockDevice(NamedTuple):
 
 
 class MpiPlace(NamedTuple):
-    """An MPI library in a usual place: ``source`` is how it was found, ``said`` what its own files say of it."""
+    """An MPI library in a usual place. ``source``: how it was found. ``said``: what its files say about it."""
 
     source: str
     said: str
@@ -107,9 +107,10 @@ class MpiPlace(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """``folders``: those that the user may write to, each with what identifies it on this kernel, DEVICE:INODE.
+    """The answer of one node.
 
-    ``hwloc``: how many objects of a type it counts on the node; empty where it is not there.
+    ``folders``: the folders that the user can write to, each with its DEVICE:INODE. ``hwloc``: its number of objects of
+    each type; empty without hwloc.
     """
 
     name: str
@@ -138,7 +139,7 @@ class Probe(NamedTuple):
 
 
 def script() -> str:
-    """The script, for the standard input of a shell: it asks as the checks GpuInventory and PartitionHealth do."""
+    """Return the script, for a shell. It shares code with the checks GpuInventory and PartitionHealth."""
     checks, own = resources.files("reframe_checks.node") / "src", resources.files(__package__) / "src"
     rooms = [room for room in (checks / "node_facts").iterdir() if room.name.endswith(".py")]
     modules = {f"node_facts.{room.name.removesuffix('.py')}": room.read_text("utf-8") for room in rooms}
@@ -150,9 +151,9 @@ def script() -> str:
 
 
 def parse_labelled(text: str) -> list[Probe]:
-    """The output of several tasks, each line with the number of its task.
+    """Parse the output of several tasks. Each line begins with the number of its task.
 
-    :raises SurveyError: a task did not come to its end, or told what is no output of the script.
+    :raises SurveyError: a task did not finish, or its output is not the script's.
     """
     tasks: dict[int, list[str]] = {}
     for line in clean(text).splitlines():
@@ -162,7 +163,10 @@ def parse_labelled(text: str) -> list[Probe]:
 
 
 def parse(text: str) -> Probe:
-    """:raises SurveyError: it is no whole output of the script; says what is missing."""
+    """Parse the output of one node.
+
+    :raises SurveyError: it is not the complete output of the script. The message says what is missing.
+    """
     sections = _sections(text)
     facts, mounts = _facts(sections["facts"])
     name = facts["identity.host_name"]
@@ -208,7 +212,7 @@ def _sections(text: str) -> dict[str, list[str]]:
     missing = [name for name in _SECTION_NAMES if name not in found]
     if missing:
         said = one_line(text, 80) or "nothing"
-        raise SurveyError(f"the probe of a node did not come to its end: no section `{missing[0]}`; it said {said!r}")
+        raise SurveyError(f"the probe of a node did not finish: no section `{missing[0]}`; its output is {said!r}")
     return found
 
 
@@ -225,15 +229,15 @@ def _named(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _cpu(line: str) -> Cpu | None:
-    """An empty field is a kernel without NUMA, or a core that is off."""
+    """Parse a line of ``lscpu -p``. A field is empty if the kernel has no NUMA, or the core is off."""
     match = re.match(r"(\d+),(\d+),(\d*),(\d*)", line)
     return Cpu(int(match[1]), int(match[2]), int(match[3] or 0), int(match[4] or 0)) if match else None
 
 
 def _gpus(lines: Sequence[str]) -> tuple[ProbedGpu, ...]:
-    """GPUs as ``INDEX, NAME, MEMORY in MiB, COMPUTE CAPABILITY, MODE OF MIG``.
+    """Parse GPUs from ``INDEX, NAME, MEMORY in MiB, COMPUTE CAPABILITY, MODE OF MIG``.
 
-    What a GPU does not say is `[N/A]`, `[Not Supported]`, `[Unknown Error]` or the like.
+    An unknown value is `[N/A]`, `[Not Supported]`, `[Unknown Error]` or the like.
     """
     found = []
     for line in lines:
@@ -247,9 +251,10 @@ def _gpus(lines: Sequence[str]) -> tuple[ProbedGpu, ...]:
 
 
 def _facts(lines: Sequence[str]) -> tuple[dict[str, str], tuple[Mount, ...]]:
-    """Read the lines NAME JSON of node_probe.py: facts that the node tells, by name, and mounts.
+    """Parse the lines NAME JSON of node_probe.py: the node's facts by name, and its mounts.
 
-    :raises SurveyError: other lines, as those of a shell without Python; the node's name is missing; a room failed.
+    :raises SurveyError: there are other lines, for instance of a shell without Python; the node's name is missing; a
+        part of node_probe.py failed.
     """
     facts: dict[str, str] = {}
     mounts: list[Mount] = []
@@ -266,10 +271,10 @@ def _facts(lines: Sequence[str]) -> tuple[dict[str, str], tuple[Mount, ...]]:
         said = one_line(" ".join(lines[-2:]), 160)
         raise SurveyError(
             f"the probe of a node: expected lines NAME JSON in its section `facts`, found {said!r}:"
-            " this probe and the checks of nodes need Python 3.6 or later as `python3`"
+            " install Python 3.6 or later as `python3` on the nodes"
         )
     if failed := [f"{name}: {facts[name]}" for name in facts if name.startswith("failed.")]:
-        raise SurveyError(f"the probe of {host}: {failed[0]}: run node_probe.py --survey there by hand")
+        raise SurveyError(f"the probe of {host}: {failed[0]}: run `node_probe.py --survey` on the node by hand")
     return facts, tuple(mounts)
 
 
@@ -294,7 +299,7 @@ def _adapter(device: str, port: str, facts: Mapping[str, str]) -> AdapterPort:
 
 
 def _interface(name: str, facts: Mapping[str, str]) -> Interface:
-    """A virtual interface has no driver of a device."""
+    """Return an interface. A virtual one has no device driver."""
     gbit_per_s = _number(facts, f"net.{name}.speed_mbit") / 1000
     return Interface(name, facts[f"net.{name}.state"] == "up", gbit_per_s, f"net.{name}.driver" not in facts)
 
@@ -309,9 +314,9 @@ def _device(line: str) -> BlockDevice | None:
 
 
 def _lustre(lines: Sequence[str]) -> dict[str, LustreDefault]:
-    """``POINT|COUNT|SIZE``, and ``POINT|OST LINE`` for each line of ``lfs osts``, of which only ACTIVE targets count.
+    """Parse ``POINT|COUNT|SIZE``, and ``POINT|OST LINE`` for each line of ``lfs osts``. Only ACTIVE targets count.
 
-    Older probes have the number of targets behind the size.
+    Older probes have the number of targets after the size.
     """
     found: dict[str, LustreDefault] = {}
     for line in lines:
@@ -323,9 +328,9 @@ def _lustre(lines: Sequence[str]) -> dict[str, LustreDefault]:
 
 
 def _base_ghz(base_khz: str, lscpu: Mapping[str, str]) -> float:
-    """The clock that the maker states, not that of its boost; 0 where nothing tells it.
+    """Return the base clock (not boost) in GHz; 0 if it is unknown.
 
-    The kernel's, else the one in the model's name, else that of the time stamp counter, of which BogoMIPS is twice.
+    Sources in this order: the kernel, the model's name, the time stamp counter (half of BogoMIPS).
     """
     if base_khz.isdecimal():
         return int(base_khz) / 1e6

@@ -1,8 +1,13 @@
-"""Why a new site lacks a feature: ``not_provided`` and ``left_out`` of its ``expected.yaml``.
+"""Give the reasons why a new site lacks features: ``not_provided`` and ``left_out`` of its ``expected.yaml``.
 
-A feature that a person has to look for gets no reason: the program of a check of mode smoke, the basis of any verdict,
-that no node has; GPUs that Slurm alone knows; storage where none was found; nodes that no job gets. The site's runs are
-INCOMPLETE until it is there, or a person gives the reason.
+Some features get no reason, because a person must look for them:
+
+- programs of the checks of mode smoke that no node has;
+- GPUs that only Slurm lists;
+- storage, if none was found;
+- nodes that no job can select.
+
+The site's runs are INCOMPLETE until the feature exists, or a person gives the reason.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,17 +45,18 @@ from kappa.core.vocabulary.scales import DERIVED_FEATURES, RANK_COUNTS
 _BASIS = "smoke"
 _NOT_FOUND = "not found on PATH of the nodes"
 _FOUND_BY_PROGRAM = ("hpl", "stream", "build_dir")
-# What only some nodes have: of nodes that no job gets, it is not asked for.
+# A feature of some nodes only. It is not asked for on nodes that no job can select.
 _OF_SOME_NODES = {STORAGE_TARGETS["scratch"]: ""}
-# The target that a person is asked for where no file system was found.
+# The storage target for which the user is asked if no file system was found.
 _ASKED_TARGET = "shared"
 
 
 @dataclass(frozen=True)
 class Reasons:
-    """``not_provided``: feature -> why no partition has it. ``left_out``: (features, partitions, why) of the others.
+    """The reasons of a new site.
 
-    ``asked``: features of the environment without a reason, each with what was found.
+    ``not_provided``: feature -> why no partition has it. ``left_out``: (features, partitions, why) for single
+    partitions. ``asked``: features of the environment without a reason, each with the finding.
     """
 
     not_provided: Mapping[str, str]
@@ -82,11 +88,11 @@ def reasons(survey: Survey) -> Reasons:
 
 
 def _of_part(survey: Survey, part: FoundPart) -> dict[str, str]:
-    """What the partition lacks, each with why."""
+    """Return the features that the partition lacks, each with the reason."""
     has = all_features(survey, part)
     found = {**scales_left_out(survey, part), **_of_processors(survey, part), **_of_network(survey, part)}
     found |= {**_of_gpus(part), **_of_storage(part)}
-    # With fewer nodes than a feature takes, no reason is needed.
+    # If the partition has fewer nodes than a feature needs, no reason is needed.
     return {
         feature: why
         for feature, why in found.items()
@@ -98,7 +104,7 @@ def _of_processors(survey: Survey, part: FoundPart) -> dict[str, str]:
     unknown = "no node was probed"
     unbound = "Slurm binds no tasks: TaskPlugin has neither affinity nor cgroup"
     placed = unknown if part.told is None else unbound
-    few = f"jobs get {cores(part)} cores of a node"
+    few = f"jobs get only {cores(part)} cores of a node"
     asked_more = f"Slurm's partition {part.slurm_partition} gives no job so many nodes"
     shared = "all nodes share the cores of one machine"
     return {
@@ -107,7 +113,7 @@ def _of_processors(survey: Survey, part: FoundPart) -> dict[str, str]:
         **{
             scale.feature: (few if scale.nodes == 1 else shared if survey.login.shares_machine else asked_more)
             if scale.feature not in ("ranks_3", "nodes_3")
-            else "two and four of them are measured"
+            else "two and four are measured"
             for scale in RANK_COUNTS.values()
         },
         CONGESTION: shared if survey.login.shares_machine else asked_more,
@@ -117,11 +123,11 @@ def _of_processors(survey: Survey, part: FoundPart) -> dict[str, str]:
 def _of_network(survey: Survey, part: FoundPart) -> dict[str, str]:
     untold = "no node was probed" if part.told is None else ""
     return {
-        LARGE_PUTS: untold or "no adapter with RDMA was found",
+        LARGE_PUTS: untold or "no RDMA adapter was found",
         RAILS: untold or "no node has several active ports of equal rate",
-        SHARP: "switches that reduce are not looked for",
-        "placement_same_switch": "Slurm knows no switches of which a job could get one",
-        "placement_other_switch": "no option of a job is known that gets nodes of several switches",
+        SHARP: "`kappa site new` does not look for switches that reduce",
+        "placement_same_switch": "Slurm knows no switches that a job could select",
+        "placement_other_switch": "no job option is known that selects nodes of several switches",
     }
 
 
@@ -129,25 +135,25 @@ def _of_gpus(part: FoundPart) -> dict[str, str]:
     if whole_gpus(part):
         return {"several_gpus": "a node has one GPU"}
     if part.told and part.told.gpus:
-        why = "the GPUs are cut in slices (MIG), the checks take whole ones"
+        why = "the GPUs are cut into slices (MIG), but the checks need whole GPUs"
     elif gpus_by_slurm(part):
         return {}
     else:
-        why = "no node that was probed has NVIDIA GPUs"
+        why = "no probed node has NVIDIA GPUs"
     return {"nvidia": why, "several_gpus": why}
 
 
 def _of_storage(part: FoundPart) -> dict[str, str]:
     chosen = storage_targets(part)
     usable = [target for target, one in chosen.items() if one.folder]
-    # Without any, that on which a person is asked for a folder has no reason.
+    # If no target is usable, the one for which the user is asked gets no reason.
     asked = [] if usable else [*chosen] or [_ASKED_TARGET]
     found: dict[str, str] = {}
     for target, feature in STORAGE_TARGETS.items():
         if target in asked:
             continue
         if target in chosen and target not in usable:
-            found[feature] = "no folder was found in which users may write"
+            found[feature] = "no folder was found in which users can write"
         else:
             found[feature] = f"no file system was found for {target}"
         found[parallel(target)] = chosen[target].why if target in usable else found[feature]
@@ -165,10 +171,10 @@ def _of_environment(survey: Survey) -> Iterator[tuple[str, str]]:
 
 
 def _basis(survey: Survey, of_parts: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """Features of the environment that checks of mode smoke need on some partition, but for what has a reason there."""
+    """Return the environment's features that checks of mode smoke need on a partition that has no reason for them."""
     mode, lacking = MODES[_BASIS], []
     for title, part in survey.parts.items():
-        # Programs of GPUs that nobody has seen yet are asked for later.
+        # Do not ask for GPU programs before GPUs are found.
         unseen = {} if whole_gpus(part) else {"nvidia": ""}
         lacking.append({**of_parts.get(title, _OF_SOME_NODES), **unseen})
     return {

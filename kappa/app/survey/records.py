@@ -1,4 +1,4 @@
-"""Records of ``scontrol show``: ``Key=Value``, on one line each (``--oneliner``) or on several, and lists of nodes."""
+"""Parse records of ``scontrol show`` (``Key=Value``, with or without ``--oneliner``) and lists of nodes."""
 
 import re
 from collections.abc import Sequence
@@ -8,25 +8,25 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 
-# A value may hold blanks, as the reason of a drained node; a key never does.
+# A value may contain blanks, for instance the reason of a drained node. A key never does.
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_:/]*)=")
-# Who drained a node may have written anything; Slurm puts the user and the time behind it.
+# The reason is free text. Slurm appends the user and the time.
 _REASON = re.compile(r"(?<=\sReason=).*?\[[^\]\s]+@\d{4}-\d\d-\d\dT[\d:]+\]")
-#: What scontrol writes for nothing.
+#: scontrol's words for an empty value.
 NOTHING = ("(null)", "N/A", "n/a", "None", "NONE", "")
 
 
 class SurveyError(InputError):
-    """What a cluster says cannot be read; names the command, the line and what was expected."""
+    """An answer of the cluster cannot be read. The message has the command, the line and the expected format."""
 
 
 def records(text: str, command: str, first: str) -> list[dict[str, str]]:
-    """Return the records of a text, each a line that begins with ``first``; of a key that is there twice the first.
+    """Return the records of a text. Each begins with the key ``first``. Of a repeated key, the first value counts.
 
-    An indented line goes on with the record above it, as scontrol writes without ``--oneliner``. Others without
-    ``first`` are passed over when they hold no key at all: scontrol then says that there is nothing.
+    An indented line continues the record above, as scontrol prints without ``--oneliner``. A line without any key is
+    ignored: scontrol prints one if there are no records.
 
-    :raises SurveyError: a line has keys and does not begin with ``first``.
+    :raises SurveyError: a line has keys but does not begin with ``first``.
     """
     found = []
     for number, line in _joined(clean(text).splitlines()):
@@ -47,7 +47,7 @@ def records(text: str, command: str, first: str) -> list[dict[str, str]]:
 
 
 def _joined(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Each record on one line, with the number of its first; scontrol writes blank lines within a record, too."""
+    """Join the lines of each record, with the number of its first line. A record may contain blank lines."""
     found: list[tuple[int, str]] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -61,7 +61,10 @@ def _joined(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def whole(record: dict[str, str], key: str, command: str) -> int:
-    """:raises SurveyError: the record has no such number."""
+    """Return a number of the record.
+
+    :raises SurveyError: the record has no such number.
+    """
     said = record.get(key, "")
     if not said.isdecimal():
         name = next(iter(record.values()), "")
@@ -70,22 +73,22 @@ def whole(record: dict[str, str], key: str, command: str) -> int:
 
 
 def listed(said: str | None) -> tuple[str, ...]:
-    """The words of a list with commas, none of them in parentheses or brackets."""
+    """Split a list at its commas, but not inside parentheses or brackets."""
     if said is None or said in NOTHING:
         return ()
     return tuple(word for word in re.split(r",(?![^(\[]*[)\]])", said) if word)
 
 
 def whole_or(record: dict[str, str], key: str, otherwise: int) -> int:
-    """Return a number of the record, or ``otherwise`` where the key is not there or no number."""
+    """Return a number of the record, or ``otherwise`` if the key is missing or no number."""
     said = record.get(key, "")
     return int(said) if said.isdecimal() else otherwise
 
 
 def node_names(said: str, command: str) -> tuple[str, ...]:
-    """Every node of a list as Slurm writes them: ``r[1-2]n[01-16],login``.
+    """Return every node of a list in Slurm's format, for instance ``r[1-2]n[01-16],login``.
 
-    :raises SurveyError: it is none.
+    :raises SurveyError: it is no such list.
     """
     if said in NOTHING:
         return ()

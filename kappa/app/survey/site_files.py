@@ -1,7 +1,7 @@
-"""The files of a site, made from what was found: a pure function, the same files for the same survey.
+"""Write the files of a site from the survey, with pure functions: the same survey gives the same files.
 
-What could not be found is marked ``FILL IN``; until that is done the verdict is INCOMPLETE. ``spack/packages.yaml``
-names what nodes have that Spack need not build: compilers, CMake, Slurm, the MPI library.
+``FILL IN`` marks a value that was not found. Until the user fills it in, the verdict is INCOMPLETE.
+``spack/packages.yaml`` lists the nodes' compilers, CMake, Slurm and MPI library, which Spack need not build.
 """
 
 import datetime
@@ -26,7 +26,7 @@ from kappa.core.sites.description import CURRENT, KEY
 from kappa.core.vocabulary.checks import families as known_families
 
 PACKAGES = "spack/packages.yaml"
-# Debian and RHEL have parts of their MPI elsewhere than its commands; Spack needs one prefix for all.
+# Debian and RHEL install parts of MPI in other folders than its commands. Spack needs one prefix for all.
 _OF_THE_SYSTEM = "/usr"
 _PACKAGE = {OPEN_MPI: "openmpi", "MPICH": "mpich"}
 SETTINGS = '''"""ReFrame's settings of this site, made from the file site.yaml beside this one."""
@@ -40,7 +40,7 @@ site_configuration = site_configuration_of(pathlib.Path(__file__).resolve().pare
 
 
 def external_lines(survey: Survey) -> list[SiteLine]:
-    """The file's; none where no node told of a compiler."""
+    """Return the lines of ``spack/packages.yaml``; none if a kind of node has no GCC."""
     kinds = [part.told for part in survey.parts.values() if part.told]
     if not kinds or not all(_gcc(one) for one in kinds):
         return []
@@ -50,9 +50,7 @@ def external_lines(survey: Survey) -> list[SiteLine]:
 def _lines(survey: Survey, kinds: Sequence[NodeKind]) -> Iterator[SiteLine]:
     told = kinds[0]
     source = f"probe of {', '.join(told.by)}"
-    yield SiteLine(
-        0, "# What nodes have, which Spack does not build then; docs/spack.md says what more may stand here."
-    )
+    yield SiteLine(0, "# Programs of the nodes, which Spack does not build; docs/spack.md lists what else you can add.")
     yield SiteLine(0, "packages:")
     yield SiteLine(1, '# all: {require: ["target=…"]}: without it Spack takes the instruction set of the login node.')
     gcc = _gcc(told)
@@ -71,7 +69,7 @@ def _lines(survey: Survey, kinds: Sequence[NodeKind]) -> Iterator[SiteLine]:
         yield _package(package, f"{package}@{version}", _prefix(place), source)
     else:
         where = place or "no mpicc on PATH"
-        yield SiteLine(1, f"# {library or 'MPI'}: {where}: it has no prefix of its own, Spack builds one.", source)
+        yield SiteLine(1, f"# {library or 'MPI'}: {where}: without its own prefix, so Spack builds one.", source)
 
 
 def _package(name: str, spec: str, prefix: str, source: str, attributes: Mapping[str, Any] | None = None) -> SiteLine:
@@ -82,14 +80,14 @@ def _package(name: str, spec: str, prefix: str, source: str, attributes: Mapping
 
 
 def _gcc(told: NodeKind) -> str:
-    """The version of GCC, empty for another compiler or where its commands are not all there."""
+    """Return the version of GCC; empty for another compiler, or if one of its commands is missing."""
     said = told.versions.get("c++", "")
     is_gcc = re.match(r"(c\+\+|g\+\+)\S* \(", said) and {"gcc", "g++"} <= set(told.programs)
     return _number(said) if is_gcc else ""
 
 
 def _number(said: str) -> str:
-    """The last version in it: distributions put theirs before."""
+    """Return the last version in a text, because distributions put their own version before."""
     found = re.findall(r"(?<![\w.-])\d+\.\d+(?:\.\d+)?(?![\w.-])", said)
     return found[-1] if found else ""
 
@@ -99,7 +97,7 @@ def _prefix(place: str) -> str:
 
 
 def site_files(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:
-    """The text of each file by its path in the site's folder."""
+    """Return the text of each file, by its path in the site's folder."""
     found = {
         "site.yaml": _text(_site(name, survey)),
         "expected.yaml": _text(_expected(survey)),
@@ -111,7 +109,7 @@ def site_files(name: str, survey: Survey, date: datetime.date) -> dict[str, str]
 
 
 def asked(survey: Survey) -> list[str]:
-    """What is marked in ``site.yaml`` and in ``expected.yaml``, each in one line."""
+    """Return the marked questions of ``site.yaml`` and ``expected.yaml``, one line each."""
     lines = [*_site("", survey), *_expected(survey)]
     return [str(line.text).lstrip("# ") for line in lines if MARK in line.text]
 
@@ -123,14 +121,14 @@ def _text(lines: Iterator[SiteLine]) -> str:
 def _site(name: str, survey: Survey) -> Iterator[SiteLine]:
     yield SiteLine(
         0,
-        f"# Written by `kappa site new {name}`: each value with its source; see docs/site-reference.md.",
+        f"# Written by `kappa site new {name}`. Each value has its source as a comment. See docs/site-reference.md.",
     )
     yield SiteLine(0, f"descr: {flow(f'cluster {survey.cluster}, Slurm {survey.slurm}')}", CONFIG)
     yield SiteLine(0, f"{KEY}: {CURRENT}")
     if survey.login.modules_system != "nomod":
         yield SiteLine(0, f"modules_system: {survey.login.modules_system}", "environment of this machine")
     if survey.unreachable:
-        yield ask(0, f"no partition that users may use holds {survey.unreachable}: no job reaches these nodes")
+        yield ask(0, f"{survey.unreachable}: in no partition that users may use, so no job reaches these nodes")
     yield SiteLine(0, "")
     yield SiteLine(0, "partitions:")
     for title, part in survey.parts.items():
@@ -143,7 +141,7 @@ def _environment(name: str, survey: Survey) -> Iterator[SiteLine]:
     features = environment_features(survey)
     told = next((part.told for part in survey.parts.values() if part.told), None)
     yield SiteLine(0, "environments:")
-    yield SiteLine(1, "# What all nodes have on PATH.")
+    yield SiteLine(1, "# The programs that all nodes have on PATH.")
     yield SiteLine(1, f"{ENVIRONMENT}:")
     yield SiteLine(2, f"features: {flow([*features])}")
     for feature in ONE_OF:
@@ -161,32 +159,32 @@ def _environment(name: str, survey: Survey) -> Iterator[SiteLine]:
         yield ask(
             2,
             f"this machine lacks {', '.join(survey.login.lacks_to_build)} to build the suite's own programs: load "
-            "their modules and run this again",
+            "their modules and run `kappa site new` again",
         )
     if told and (variables := mpi_of(told, survey).variables):
         yield SiteLine(2, f"env_vars: {flow(variables)}", mpi_of(told, survey).why)
     if "osu" not in features:
         yield ask(
             2,
-            "the OSU Micro-Benchmarks are not on PATH of the nodes: `kappa site new --path FOLDER`, a module of them "
-            "that is loaded before it, or Spack's environment `mpi-io` (docs/spack.md)",
+            "the OSU Micro-Benchmarks are not on PATH of the nodes: run `kappa site new --path FOLDER`, or load their "
+            "module first, or install Spack's environment `mpi-io` (docs/spack.md)",
         )
     others = [name for name in told.modules if name not in survey.login.modules] if told else []
     if told and others:
-        yield SiteLine(1, "# Modules for more environments: each a name with `features`, and `modules` of these.")
+        yield SiteLine(1, "# Modules for more environments. Add each as a name with `features` and `modules`.")
         yield SiteLine(1, f"# {' '.join(others)}", f"probe of {folded(told.by)}: module avail")
 
 
 def _expected(survey: Survey) -> Iterator[SiteLine]:
     found = reasons(survey)
-    yield SiteLine(0, "# Why the site lacks a feature. One without a reason, here or in site.yaml, is INCOMPLETE.")
+    yield SiteLine(0, "# Why the site lacks features. A missing feature without a reason makes runs INCOMPLETE.")
     yield SiteLine(0, "default_mode: nightly")
     yield SiteLine(0, f"partitions: {flow([*survey.parts])}")
     yield SiteLine(0, "")
     yield SiteLine(0, "not_provided:")
     yield from (SiteLine(1, f"{feature}: {flow(why)}") for feature, why in found.not_provided.items())
     for feature, why in found.asked.items():
-        yield ask(1, f"{feature}: {why}, and mode smoke needs it: have it found, or say here why not")
+        yield ask(1, f"{feature}: {why}, but mode smoke needs it: install it, or give the reason here")
     if found.left_out:
         yield SiteLine(0, "")
         yield SiteLine(0, "left_out:")
@@ -195,7 +193,7 @@ def _expected(survey: Survey) -> Iterator[SiteLine]:
 
 
 def _references(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:
-    """A file for each folder of checks; metrics without theory have none, and are INCOMPLETE until measured."""
+    """Return a reference file for each folder of checks. Metrics without theory have no reference until measured."""
     by_folder: dict[str, list[Reference]] = {family.partition("/")[0]: [] for family in known_families()}
     for reference in references(name, survey):
         by_folder.setdefault(reference.folder, []).append(reference)
@@ -207,10 +205,10 @@ def _references(name: str, survey: Survey, date: datetime.date) -> dict[str, str
 def _reference_lines(found: list[Reference], date: datetime.date) -> Iterator[SiteLine]:
     yield SiteLine(
         0,
-        "# [value, lower, upper, unit], bounds as fractions of the value; of a value of 0 they are absolute. From",
+        "# [value, lower, upper, unit]; bounds are fractions of the value, absolute if the value is 0. They come from",
     )
     yield SiteLine(
-        0, "# theory alone, so on one side: `kappa learn` proposes the site's own from its runs (docs/site.md)."
+        0, "# theory, so on one side only. `kappa learn` proposes references from the site's runs (docs/site.md)."
     )
     for check in dict.fromkeys(one.check for one in found):
         ours = [one for one in found if one.check == check]

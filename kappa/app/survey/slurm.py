@@ -1,7 +1,7 @@
-"""What Slurm says of a cluster: nodes, partitions, switches, settings, QOS. Pure functions of its commands' text.
+"""Parse the output of Slurm's commands, with pure functions: nodes, partitions, switches, settings, QOS.
 
-Formats as in the manual page of scontrol(1), Slurm 17.11 to 25.11: keys that a version lacks are not needed. Limits of
-a QOS hold besides those of the partition; the tighter one counts. slurm.schedmd.com/qos.html, sacctmgr(1).
+Formats are as in scontrol(1), Slurm 17.11 to 25.11. No key is needed that one of these versions lacks. Of the limits of
+a QOS and of the partition, the tighter one counts. Sources: slurm.schedmd.com/qos.html, sacctmgr(1).
 """
 
 import itertools
@@ -19,16 +19,16 @@ TOPOLOGY = "scontrol show topology"
 CONFIG = "scontrol show config"
 MPI_TYPES = "srun --mpi=list"
 
-#: What a check asks for unless it says more, s: ``time_limit`` of the base of all checks.
+#: The default time limit of a check, in seconds: ``time_limit`` of the base class of all checks.
 CHECKS_ASK_S = 600
-#: The longest that a check asks for, s: ``time_limit`` of the series of HPL and of BT-IO.
+#: The longest time limit of a check, in seconds: ``time_limit`` of the series of HPL and of BT-IO.
 SERIES_ASK_S = 8 * 3600
-#: MiB of memory that Slurm has for a node of which slurm.conf says nothing.
+#: Slurm's value for a node's memory in MiB if slurm.conf does not state it.
 UNSTATED_MEMORY_MIB = 1
 _MOST_SOCKETS = 8
-# In 17.11 and later the first two; before, the last.
+# 17.11 and later have the first two; older versions have the last.
 _FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
-# Lists of who may use a partition, and settings that jobs meet; values without effect are in ``_UNBOUND``.
+# Lists of permitted users of a partition, and settings that affect jobs. ``_UNBOUND``: values without effect.
 _LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
 _SETTINGS = (
     "QoS", "AllocNodes", "OverSubscribe", "Shared", "Exclusive", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket",
@@ -39,7 +39,7 @@ QOS = "sacctmgr --noheader --parsable2 show qos format=Name,MaxTRES,MinTRES,MaxW
 
 
 class Gres(NamedTuple):
-    """``gpu:a100:4(S:0-1)``: name, type (empty if none), number."""
+    """A generic resource such as ``gpu:a100:4(S:0-1)``: name, type (may be empty), number."""
 
     name: str
     type: str
@@ -47,11 +47,11 @@ class Gres(NamedTuple):
 
 
 class SlurmNode(NamedTuple):
-    """A node; ``memory_mib`` and cores as Slurm has them, those kept from jobs included.
+    """A node. ``memory_mib`` and the cores are Slurm's values, including those reserved from jobs.
 
-    ``reserved_cores``: how many cores jobs do not get (CoreSpecCount, CPUSpecList); ``reserved_numbers``: which,
-    counted socket by socket as Slurm's abstract CPU numbers are, empty where Slurm does not say. ``reserved_mib``:
-    MemSpecLimit.
+    ``reserved_cores``: number of cores that jobs do not get (CoreSpecCount, CPUSpecList). ``reserved_numbers``: their
+    numbers, counted socket by socket as Slurm's abstract CPU numbers; empty if Slurm does not state them.
+    ``reserved_mib``: MemSpecLimit.
     """
 
     name: str
@@ -76,9 +76,9 @@ class SlurmNode(NamedTuple):
 
     @property
     def sockets_of_jobs(self) -> int:
-        """Equal sockets of the cores that jobs get; 1 where they are not equal, or where slurm.conf states CPUs alone.
+        """Return the number of sockets with equally many cores for jobs; 1 if they differ.
 
-        Slurm then takes each CPU for a socket.
+        Return 1 also if slurm.conf states CPUs alone: Slurm then counts each CPU as a socket.
         """
         kept = [sum(number // self.cores_per_socket == socket for number in self.reserved_numbers)
                 for socket in range(self.sockets)]  # fmt: skip
@@ -96,7 +96,7 @@ class SlurmNode(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who sends jobs: the groups of the user, and the account and QOS that every job names, empty where none."""
+    """The user who submits jobs: groups, and the account and QOS that every job names (empty if none)."""
 
     groups: frozenset[str] = frozenset()
     account: str = ""
@@ -104,10 +104,10 @@ class Caller(NamedTuple):
 
 
 class SlurmPartition(NamedTuple):
-    """A partition of Slurm with what it allows a job; ``longest_s`` and ``most_nodes`` are ``None`` without a limit.
+    """A Slurm partition with its limits for jobs. ``longest_s`` and ``most_nodes`` are ``None`` without a limit.
 
-    ``allowed``: Slurm's names of the lists that bind (AllowGroups, AllowAccounts, AllowQos, DenyAccounts, DenyQos) with
-    their entries. ``settings``: further ones that differ from the default, by Slurm's names.
+    ``allowed``: the entries of the lists with an effect (AllowGroups, AllowAccounts, AllowQos, DenyAccounts, DenyQos).
+    ``settings``: further settings that differ from the default. Both use Slurm's names.
     """
 
     name: str
@@ -124,32 +124,32 @@ class SlurmPartition(NamedTuple):
     tier: int = 1
 
     def gives_way(self, partitions: Iterable["SlurmPartition"]) -> bool:
-        """Whether jobs of another partition may take its nodes from its jobs (PreemptMode, PriorityTier)."""
+        """Return whether jobs of another partition may preempt its jobs (PreemptMode, PriorityTier)."""
         names = {*self.nodes}
         return "PreemptMode" in self.settings and any(
             one.tier > self.tier and not names.isdisjoint(one.nodes) for one in partitions
         )
 
     def takes(self, nodes: int) -> bool:
-        """Whether a job may have as many nodes."""
+        """Return whether a job may have so many nodes."""
         return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
 
     def cores_of(self, node: SlurmNode) -> int:
-        """Cores of the node that a job gets here, at most."""
+        """Return the largest number of the node's cores that a job gets in this partition."""
         cpus = [self.most_cpus] if self.most_cpus else []
         if most := whole_or(self.settings, "MaxCPUsPerSocket", 0):
             cpus.append(most * node.sockets)
         return max(1, min([node.cores_for_jobs, *(one // node.cpus_per_core for one in cpus)]))
 
     def memory_of(self, node: SlurmNode) -> int:
-        """MiB of the node that a job gets here, at most."""
+        """Return the most memory of the node that a job gets in this partition, in MiB."""
         mib = [self.most_memory_mib] if self.most_memory_mib else []
         if most := whole_or(self.settings, "MaxMemPerCPU", 0):
             mib.append(most * self.cores_of(node) * node.cpus_per_core)
         return min([node.memory_for_jobs_mib, *mib])
 
     def bars(self, caller: Caller) -> bool:
-        """Whether jobs of the caller are refused, by what is known of the caller."""
+        """Return whether the partition surely refuses the caller's jobs."""
         groups = self.allowed.get("AllowGroups")
         named = ((caller.account, "Accounts"), (caller.qos, "Qos"))
         return (groups is not None and not caller.groups & {*groups}) or any(
@@ -159,7 +159,7 @@ class SlurmPartition(NamedTuple):
         )
 
     def wants(self, caller: Caller) -> list[str]:
-        """What a job has to name here besides, as ``--account=a|b``; empty where nothing is missing."""
+        """Return the options that a job must also name, for instance ``--account=a|b``."""
         options = (("--account", caller.account, "AllowAccounts"), ("--qos", caller.qos, "AllowQos"))
         return [f"{option}={'|'.join(self.allowed[key])}" for option, said, key in options
                 if not said and key in self.allowed]  # fmt: skip
@@ -172,7 +172,7 @@ class Switch(NamedTuple):
 
 
 class SlurmFacts(NamedTuple):
-    """What Slurm says of itself, by its own commands."""
+    """The answers of Slurm's commands."""
 
     config: dict[str, str]
     nodes: list[SlurmNode]
@@ -181,16 +181,19 @@ class SlurmFacts(NamedTuple):
 
     @classmethod
     def asked(cls, run: Callable[[str], str]) -> "SlurmFacts":
-        """``run`` returns what a command says.
+        """Ask Slurm. ``run`` runs a command and returns its output.
 
-        :raises SurveyError: it says nothing that can be read. What ``run`` raises is raised, too.
+        :raises SurveyError: an answer cannot be read. Errors of ``run`` are raised, too.
         """
         config = parse_config(run(CONFIG))
         return cls(config, parse_nodes(run(NODES)), parse_partitions(run(PARTITIONS)), parse_mpi_types(run(MPI_TYPES)))
 
 
 def parse_nodes(text: str) -> list[SlurmNode]:
-    """:raises SurveyError: the text is none of ``NODES``."""
+    """Parse the output of ``NODES``.
+
+    :raises SurveyError: the text has another format.
+    """
     found = []
     for record in records(text, NODES, "NodeName"):
         state = condition(record.get("State", ""))
@@ -226,7 +229,7 @@ def parse_nodes(text: str) -> list[SlurmNode]:
 
 
 def _cores_of_cpus(said: str, per_core: int) -> frozenset[int]:
-    """The cores of a CPUSpecList as ``0-1,54-55``, in which each core has ``per_core`` numbers."""
+    """Return the cores of a CPUSpecList such as ``0-1,54-55``, in which each core has ``per_core`` numbers."""
     found: set[int] = set()
     for part in listed(said):
         match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part)
@@ -236,7 +239,7 @@ def _cores_of_cpus(said: str, per_core: int) -> frozenset[int]:
 
 
 def _reserved_cores(record: dict[str, str], per_core: int, numbers: frozenset[int]) -> int:
-    """By CPUEfctv, which 22.05 and later have; else by CoreSpecCount, or by the list of CPUs."""
+    """Return the number of reserved cores, by CPUEfctv (22.05 and later), else by CoreSpecCount or the list of CPUs."""
     in_all = whole_or(record, "CPUTot", 0)
     effective = whole_or(record, "CPUEfctv", in_all)
     if 0 < effective < in_all:
@@ -245,20 +248,23 @@ def _reserved_cores(record: dict[str, str], per_core: int, numbers: frozenset[in
 
 
 def parse_gres(said: str) -> tuple[Gres, ...]:
-    """``gpu:a100:4(S:0-1),shard:8,nvme:1T``: counts with the suffixes K, M, G, T; 1 where none is said."""
+    """Parse ``gpu:a100:4(S:0-1),shard:8,nvme:1T``. Counts may have the suffixes K, M, G, T; the default is 1."""
     found = []
     for word in listed(said):
         name, *more = re.sub(r"\([^)]*\)", "", word).split(":")
         count = re.fullmatch(r"(\d+)([KMGT]?)", more[-1]) if more else None
         number = int(count[1]) * 1024 ** " KMGT".index(count[2] or " ") if count else 1
-        # `no_consume` stands where a type or a count may stand.
+        # `no_consume` may be in the place of a type or a count.
         kinds = [kind for kind in (more[:-1] if count else more) if kind != "no_consume"]
         found.append(Gres(name, ":".join(kinds), number))
     return tuple(sorted(found))
 
 
 def parse_partitions(text: str) -> list[SlurmPartition]:
-    """:raises SurveyError: the text is none of ``PARTITIONS``."""
+    """Parse the output of ``PARTITIONS``.
+
+    :raises SurveyError: the text has another format.
+    """
     found = []
     for record in records(text, PARTITIONS, "PartitionName"):
         closed = any(record.get(key) == "YES" for key in ("RootOnly", "Hidden", "ReqResv"))
@@ -282,19 +288,19 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
 
 
 def _without_preemption(partition: SlurmPartition) -> SlurmPartition:
-    """Each partition has the cluster's PreemptMode, which matters below another partition only."""
+    """Remove PreemptMode. Every partition has the cluster's mode, but it matters only below another partition."""
     return partition._replace(settings={key: said for key, said in partition.settings.items() if key != "PreemptMode"})
 
 
 def _limit(record: dict[str, str], key: str) -> int | None:
-    """``None`` for UNLIMITED; a limit of 0 is none, either."""
+    """Return a limit; ``None`` for UNLIMITED and 0."""
     return whole_or(record, key, 0) or None
 
 
 def parse_topology(text: str) -> list[Switch]:
-    """The switches of ``topology/tree``; none where another plug-in answers, or none at all.
+    """Parse the switches of ``topology/tree``. Return none for another plug-in, or without one.
 
-    :raises SurveyError: a switch names nodes in no way that Slurm does.
+    :raises SurveyError: a switch's list of nodes cannot be read.
     """
     lines = [line for line in clean(text).splitlines() if line.lstrip().startswith("SwitchName=")]
     return [
@@ -308,18 +314,18 @@ def parse_topology(text: str) -> list[Switch]:
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """The settings of slurm.conf as they are in force, by name."""
+    """Parse the active settings of slurm.conf, by name."""
     pairs = (line.partition("=") for line in clean(text).splitlines())
     return {name.strip(): value.strip() for name, sign, value in pairs if sign and re.fullmatch(r"\w+", name.strip())}
 
 
 def keeps_accounting(storage_type: str) -> bool:
-    """Whether Slurm keeps jobs' accounts, by ``AccountingStorageType``: without, 23.11 and later say ``(null)``."""
+    """Return whether Slurm has accounting. Without it, ``AccountingStorageType`` is ``(null)`` since 23.11."""
     return storage_type not in NOTHING and not storage_type.endswith("/none")
 
 
 def parse_mpi_types(text: str) -> tuple[str, ...]:
-    """The plug-ins of ``srun --mpi=list``: a word on each line (since 21.08), or after ``srun: `` (before)."""
+    """Parse the plug-ins of ``srun --mpi=list``: one word on each line, after ``srun: `` before 21.08."""
     lines = [line.strip().removeprefix("srun: ").strip() for line in clean(text).splitlines()]
     types = [line for line in lines if re.fullmatch(r"[a-z][\w-]*", line)]
     versions = [word for line in lines for word in re.findall(r"\bpmix_v\d+\b", line)]
@@ -327,25 +333,25 @@ def parse_mpi_types(text: str) -> tuple[str, ...]:
 
 
 def max_time(limit_s: int) -> str:
-    """A partition's limit as ``max_time`` of site.yaml has it: whole hours or minutes, else seconds."""
+    """Return a limit in the format of ``max_time``: whole hours or minutes, else seconds."""
     unit, unit_s = next(one for one in (("h", 3600), ("m", 60), ("s", 1)) if limit_s % one[1] == 0)
     return f"{limit_s // unit_s}{unit}"
 
 
 def seconds(limit: str) -> int | None:
-    """``1-12:00:00``, ``12:00:00``, ``30:00``; ``None`` for UNLIMITED."""
+    """Parse a duration such as ``1-12:00:00``, ``12:00:00`` or ``30:00`` into seconds; ``None`` for UNLIMITED."""
     match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", limit)
     if not match:
         return None
     days, *rest = (int(part) if part is not None else None for part in match.groups())
     parts = [part for part in rest if part is not None]
-    # A day before it makes the first number hours; one or two numbers alone are minutes and seconds.
+    # After days, the first number is hours. One or two numbers alone are minutes and seconds.
     hours, minutes, seconds = [*parts, 0, 0, 0][:3] if days is not None or len(parts) == 3 else [0, *parts, 0][:3]
     return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
 
 
 class Qos(NamedTuple):
-    """Limits of one job; ``None`` without one. ``cpus`` are CPUs of Slurm."""
+    """The limits of a job in a QOS; ``None`` without a limit. CPUs are Slurm's."""
 
     most_nodes: int | None
     most_cpus: int | None
@@ -354,7 +360,7 @@ class Qos(NamedTuple):
 
 
 def parse_qos(text: str) -> dict[str, Qos]:
-    """Return the limits by the QOS' name, of lines ``NAME|node=26,cpu=1040|node=1|3-00:00:00``; pass over others."""
+    """Parse lines ``NAME|node=26,cpu=1040|node=1|3-00:00:00`` into limits by QOS. Ignore other lines."""
     found = {}
     for line in clean(text).splitlines():
         name, *fields = line.split("|")
@@ -372,7 +378,7 @@ def _number(limits: Mapping[str, str], name: str) -> int | None:
 def bounded(
     partitions: Iterable[SlurmPartition], qos: Mapping[str, Qos], of_jobs: str, nodes: Sequence[SlurmNode]
 ) -> list[SlurmPartition]:
-    """Return the partitions with the limits of their QOS, and of the one that jobs name (``of_jobs``)."""
+    """Return the partitions with the limits of their QOS, and of the QOS that jobs name (``of_jobs``)."""
     cpus = {node.name: node.cores * node.cpus_per_core for node in nodes}
     found = []
     for partition in partitions:
@@ -385,7 +391,10 @@ def bounded(
 
 
 def _tighter(partition: SlurmPartition, qos: Qos, cpus_of_nodes: Collection[int]) -> SlurmPartition:
-    """``cpus_of_nodes``: checks take whole nodes, so a limit of CPUs is one of nodes."""
+    """Return the partition with the tighter limits of its own and the QOS.
+
+    :param cpus_of_nodes: checks use whole nodes, so a limit of CPUs is a limit of nodes.
+    """
     by_cpus = max(1, qos.most_cpus // max(cpus_of_nodes)) if qos.most_cpus and cpus_of_nodes else None
     most = [one for one in (partition.most_nodes, qos.most_nodes, by_cpus) if one is not None]
     longest = [one for one in (partition.longest_s, qos.longest_s) if one is not None]
@@ -397,7 +406,7 @@ def _tighter(partition: SlurmPartition, qos: Qos, cpus_of_nodes: Collection[int]
 
 
 def named(access: Sequence[str], letter: str, name: str) -> str:
-    """The value of an option of sbatch, as ``-A x``, ``-Ax`` or ``--account=x``; the last one counts."""
+    """Return the value of an sbatch option, written as ``-A x``, ``-Ax`` or ``--account=x``. The last one counts."""
     said = ""
     words = [word for option in access for word in option.split()]
     for word, after in itertools.pairwise([*words, ""]):

@@ -1,4 +1,4 @@
-"""File systems of a node, which of them stand for the suite's storage targets, and disks that nothing uses."""
+"""Find the file systems of a node, assign them to the suite's storage targets, and find unused disks."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,25 +8,24 @@ from msgspec import Struct
 from kappa.app.survey.probe import BlockDevice, Mount, Probe
 from kappa.core.vocabulary.features import OF_ONE_NODE
 
-# The type that the kernel has for a mounted file system -> its name; those that all nodes see, as they
-# are preferred.
+# Network file systems: the kernel's type -> name, in the order of preference.
 NETWORK = {
     "lustre": "Lustre", "beegfs": "BeeGFS", "gpfs": "GPFS", "wekafs": "WekaFS", "ceph": "CephFS", "panfs": "PanFS",
     "pvfs2": "OrangeFS", "orangefs": "OrangeFS", "daos": "DAOS", "fuse.dfuse": "DAOS", "nfs4": "NFS", "nfs": "NFS",
     "cifs": "SMB", "smb3": "SMB", "afs": "AFS",
 }  # fmt: skip
 LOCAL = ("ext4", "xfs", "btrfs", "zfs", "ext3", "f2fs")
-# Those that hold the operating system: what lies on their device is no disk for jobs unless its name says so.
+# Mounts of the operating system. A mount on the same device is no disk for jobs, unless its name says so.
 _OF_THE_SYSTEM = ("/", "/usr", "/etc", "/var", "/boot")
 _TELLING = re.compile(r"/(?:.*[/_-])?(?:l?scratch\w*|nvme\w*|ssd\w*|local\w*|shared)$")
 _FLASH = re.compile(r"flash|ssd|nvme", re.IGNORECASE)
-# Smaller ones are firmware's, or media that a service processor shows.
+# Smaller disks belong to the firmware, or are media of a service processor.
 _LEAST_BYTES = 10**9
 _ZFS = "zfs_member"
 
 
 class FileSystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``folder``: where the user may write on it, empty where the probe found none. ``shared`` by ``why``."""
+    """A file system. ``folder``: where the user can write, empty if not found. ``why``: the reason for ``shared``."""
 
     point: str
     kind: str
@@ -40,7 +39,7 @@ class FileSystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def file_systems(probes: Sequence[Probe], login: Probe | None) -> list[FileSystem]:
-    """Those of the first of ``probes``, nodes of one kind; others tell whether they see the same files."""
+    """Return the file systems of the first probe. The other probes show whether they see the same files."""
     node = probes[0]
     return [
         FileSystem(
@@ -58,10 +57,10 @@ def file_systems(probes: Sequence[Probe], login: Probe | None) -> list[FileSyste
 
 
 def targets(found: Iterable[FileSystem]) -> dict[str, FileSystem]:
-    """A file system for each storage target that there is one for; others are left over.
+    """Assign a file system to each storage target, if there is one.
 
-    The first that all nodes see is `shared`; another of Lustre is `lustre_ssd` when its name says flash, else
-    `lustre_hdd`. A node's own is `nvme` when its device is one, else `scratch`.
+    The first that all nodes see is `shared`. A further Lustre is `lustre_ssd` if its name says flash, else
+    `lustre_hdd`. A node's own file system is `nvme` if its device is NVMe, else `scratch`.
     """
     order = list(NETWORK.values())
     chosen: dict[str, FileSystem] = {}
@@ -82,7 +81,7 @@ def targets(found: Iterable[FileSystem]) -> dict[str, FileSystem]:
 
 
 def _of_interest(mounts: Sequence[Mount]) -> Iterator[Mount]:
-    """One mount of each network file system, and of each local one that is a disk for jobs."""
+    """Yield one mount of each network file system, and of each local disk for jobs."""
     seen: set[str] = set()
     system = {mount.device for mount in mounts if mount.point in _OF_THE_SYSTEM}
     for mount in sorted(mounts, key=lambda mount: (len(mount.point), mount.point)):
@@ -103,12 +102,12 @@ def _shared(mount: Mount, node: Probe, others: Sequence[Probe]) -> tuple[bool, s
     beside = next((other for other in others if other.boot_id == node.boot_id and other.name != node.name), None)
     here, there = node.folders.get(mount.point), beside.folders.get(mount.point) if beside else None
     if beside and here and here == there:
-        return True, f"{node.name} and {beside.name} run on one kernel and have the same folder there"
-    return False, f"{mount.type} is a file system of one machine"
+        return True, f"{node.name} and {beside.name} run on one kernel and see the same folder"
+    return False, f"{mount.type} is a local file system"
 
 
 def _folder(point: str, node: Probe) -> str:
-    """Where the user may write on what is mounted at ``point``: the deepest that was tried, but not another mount."""
+    """Return the deepest folder in which the user can write on the file system at ``point``."""
     points = sorted((mount.point for mount in node.mounts), key=len, reverse=True)
 
     def mounted_at(folder: str) -> str:
@@ -124,9 +123,10 @@ def _striping(node: Probe, point: str) -> Mapping[str, int]:
 
 
 class UnmountedDisk(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``kind``: NVMe, flash or spinning, by the kernel, to which virtual disks say what they like.
+    """A disk that is not mounted.
 
-    ``content``: file systems or volumes on it and its partitions by udev, empty where udev knows none.
+    ``kind``: NVMe, flash or spinning, by the kernel; unreliable for virtual disks. ``content``: file systems or volumes
+    on it and its partitions, by udev.
     """
 
     name: str
@@ -143,7 +143,7 @@ class UnmountedDisk(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def unmounted_disks(node: Probe) -> list[UnmountedDisk]:
-    """Return the disks of which neither they nor a partition of them is mounted, swap space, or part of a volume."""
+    """Return the disks that are not in use: neither they nor their partitions are mounted, swap, or in a volume."""
     found = []
     for disk in node.devices:
         devices = [disk, *(one for one in node.devices if one.name.startswith(f"{disk.name}/"))]
@@ -163,7 +163,7 @@ def unmounted_disks(node: Probe) -> list[UnmountedDisk]:
 
 
 def _used(device: BlockDevice, node: Probe) -> bool:
-    """Btrfs mounts have a device of their own and name one of their disks; ZFS names its pool alone."""
+    """Return whether a device is in use. A Btrfs mount names one of its disks; a ZFS mount names only its pool."""
     source = f"/dev/{device.name.rpartition('/')[2]}"
     return (
         device.busy

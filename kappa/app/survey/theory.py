@@ -1,7 +1,7 @@
-"""First references, from theory alone: one-sided, because theory says what sound hardware reaches at least.
+"""Make a new site's first references, from theory. They have one bound: what sound hardware reaches at least.
 
-Each is a share of a figure that the maker states. Where the figure is not known, or nodes are virtual, there is none,
-and the verdict is INCOMPLETE until the site has measured its own.
+Each is a share of a value from a data sheet. If the value is unknown, or nodes are virtual, there is no reference, and
+the verdict is INCOMPLETE until the site has measured its own.
 """
 
 from collections.abc import Iterator
@@ -15,30 +15,29 @@ from kappa.core.vocabulary.scales import PLACEMENTS, SCALES
 _MB_PER_GBIT = 125.0
 _MB_PER_GB = 1000.0
 _EVERYWHERE = (
-    "every node is in service, equal to the others, NTP keeps clocks within milliseconds, and a full file system stops "
-    "jobs"
+    "all nodes are in service and equal, NTP keeps clocks within milliseconds, and a full file system stops jobs"
 )
-_PROLOGS = "prologs and epilogs that users do not notice take less than half a minute, and equally long on equal nodes"
+_PROLOGS = "prologs and epilogs take less than half a minute, and equally long on equal nodes"
 _SAME = "the solution does not depend on the number of ranks"
 _PEAK = (
-    "double-precision operations a cycle x the clock that holds for them x cores, by the maker; half of it, as wide "
-    "vectors may lower a stated clock"
+    "double-precision operations per cycle x their clock x cores, by the maker; half of it, because wide vectors may "
+    "lower the clock"
 )
 _MEMORY = (
-    "sockets x channels x transfers a second x 8 bytes, all channels populated at the maker's highest speed; half of "
-    "it, as STREAM does not count what a store reads first: fewer or slower memory modules are something to look at"
+    "sockets x channels x transfers per second x 8 bytes, with all channels at the maker's highest speed; half of it, "
+    "because STREAM does not count the read before a store; below it, look for missing or slow memory modules"
 )
-_LINK = "half of the link's stated rate, each way"
+_LINK = "half of the link's stated rate, in each direction"
 _LOSS = (
-    "credits of InfiniBand let no buffer overflow, so what is lost was damaged; one packet in 10 000 is room for a "
+    "InfiniBand's credits prevent buffer overflows, so a lost packet was damaged; one packet in 10 000 is margin for a "
     "retraining link"
 )
-_GPUS = "as many GPUs as nvidia-smi listed on the node that was probed"
-_EQUAL = "equal nodes are equally fast; a quarter is room for what is not known of them yet"
+_GPUS = "as many GPUs as nvidia-smi listed on the probed node"
+_EQUAL = "equal nodes are equally fast; a quarter is margin until the site has measured them"
 
 
 class Reference(NamedTuple):
-    """``keys``: a value of each of ``by``, as the site's file nests them; bounds as shares of the value."""
+    """A reference. ``keys``: a value for each of ``by``, as nested in the file. Bounds are shares of the value."""
 
     check: str
     by: tuple[str, ...]
@@ -59,7 +58,7 @@ class Reference(NamedTuple):
 
 
 def references(name: str, survey: Survey) -> list[Reference]:
-    """Of the site ``name``."""
+    """Return the first references of the site ``name``."""
     each: tuple[tuple[str, ...], tuple[str, ...]] = ("scale",), ("each_node",)
     found = [
         Reference("PartitionState", ("$system",), (name,), "fraction_usable", 1, 0, 0, _EVERYWHERE),
@@ -91,7 +90,7 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
 
 
 def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) -> Iterator[Reference]:
-    """All that the nodes allow, whatever scale the partition has."""
+    """Yield the references for the nodes' hardware, for all scales."""
     on_nodes = ("$partition", "scale"), (place, "each_node")
     if gpus := whole_gpus(part):
         yield Reference("GpuInventory", *on_nodes, "gpus_per_node_min", gpus, 0, None, _GPUS)
@@ -119,7 +118,7 @@ def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) ->
 
 
 def _of_memory(place: str, node: float, domains: int) -> Iterator[Reference]:
-    """``node``: MB/s of all its memory, of which each NUMA domain has an equal part."""
+    """Yield the references for memory. ``node``: its bandwidth in MB/s; each NUMA domain has an equal part."""
     of_node = {("Stream", "one_node"): "triad", ("NodeSweep", "each_node"): "slowest_node_triad"}
     of_domain = {("StreamNuma", "one_node"): "local_triad", ("NumaMatrix", "each_node"): "local_triad"}
     for metrics, parts in [(of_node, 1), *([(of_domain, domains)] if domains > 1 else [])]:

@@ -1,4 +1,4 @@
-"""A fabric's YAML: read, compared with what only all of it together can say, and written."""
+"""Read, check and write a fabric's YAML file. The checks compare several keys; the schema checks single keys."""
 
 import math
 import pathlib
@@ -26,7 +26,7 @@ from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.errors import InputError, suggestion
 
 SUFFIX = ".yaml"
-# As many routes as a platform may spell out: each pair of endpoints has one.
+# A platform lists a route for each pair of endpoints, so the number of nodes is limited.
 MOST_NODES = 1024
 _MOST_CABLES = 100_000
 
@@ -36,9 +36,9 @@ def fabric_names(folder: pathlib.Path) -> list[str]:
 
 
 def find_fabric(folder: pathlib.Path, name: str) -> SimulatedFabric:
-    """The fabric ``name`` of ``folder``.
+    """Return the fabric ``name`` of ``folder``.
 
-    :raises InputError: there is none, or its file is broken.
+    :raises InputError: there is none, or its file is not valid.
     """
     known = fabric_names(folder)
     if name not in known:
@@ -47,14 +47,17 @@ def find_fabric(folder: pathlib.Path, name: str) -> SimulatedFabric:
 
 
 def load_fabric(path: pathlib.Path) -> SimulatedFabric:
-    """:raises InputError: names the file, the line and the key of each thing that is wrong."""
+    """Return the fabric in the file ``path``.
+
+    :raises InputError: the file is not valid; names the file, the line and the key of each problem.
+    """
     file = YamlFile(path)
     _require_shape(file)
     require_sound([file])
     fabric: SimulatedFabric = file.decode(SimulatedFabric)
     require_sound([file])
     if fabric.name != path.stem:
-        file.refuse(("name",), f"expected {path.stem!r}, as the file is called, found {fabric.name!r}")
+        file.refuse(("name",), f"expected {path.stem!r}, the name of the file, found {fabric.name!r}")
     _require_numbers(file, fabric)
     _require_kind(file, fabric)
     _require_topology(file, fabric.topology)
@@ -73,7 +76,7 @@ def load_fabric(path: pathlib.Path) -> SimulatedFabric:
 
 
 def numbers(part: Any, path: Path = ()) -> Iterator[tuple[Path, Number | Count | Counts]]:
-    """Every number of a fabric, with the path of its key."""
+    """Yield every number of a fabric, with the path of its key."""
     if isinstance(part, (Number, Count, Counts)):
         yield path, part
     elif isinstance(part, Struct):
@@ -82,7 +85,7 @@ def numbers(part: Any, path: Path = ()) -> Iterator[tuple[Path, Number | Count |
 
 
 def _require_shape(file: YamlFile) -> None:
-    """Note what is wrong with the key by which a topology is told from others."""
+    """Add a problem if the key ``shape``, which selects the kind of topology, is missing or wrong."""
     if not isinstance(file.value, dict):
         file.refuse((), "expected a fabric, with the keys name, descr, kind, topology, link, node and software")
         return
@@ -108,7 +111,7 @@ def _require_sizes(file: YamlFile, by_size: SoftwareBySize) -> None:
         if len(getattr(by_size, key)) != len(by_size.bytes):
             file.refuse((*where, key), f"expected {len(by_size.bytes)} figures, one for each of bytes")
     if by_size.bytes != sorted(set(by_size.bytes)):
-        file.refuse((*where, "bytes"), "expected sizes that rise")
+        file.refuse((*where, "bytes"), "expected sizes in ascending order")
 
 
 def _require_kind(file: YamlFile, fabric: SimulatedFabric) -> None:
@@ -131,7 +134,7 @@ def _require_topology(file: YamlFile, topology: Topology) -> None:
                 file.refuse((*where, key), "expected 1 as the first: a node has one cable to one switch")
         most = math.prod(topology.down.value)
         if not 2 <= topology.nodes.value <= min(most, MOST_NODES):
-            file.refuse((*where, "nodes"), f"expected 2 to {min(most, MOST_NODES)}, which the switches hold")
+            file.refuse((*where, "nodes"), f"expected 2 to {min(most, MOST_NODES)}, the capacity of the switches")
         parallel = topology.parallel.value if topology.parallel else []
         if math.prod([*topology.up.value, *parallel, *topology.down.value[1:]]) > _MOST_CABLES:
             file.refuse(where, f"expected down, up and parallel with a product of at most {_MOST_CABLES}")
@@ -146,7 +149,7 @@ def _require_topology(file: YamlFile, topology: Topology) -> None:
         if topology.links_between_asics.value > 64:
             file.refuse((*where, "links_between_asics"), "expected at most 64")
     if not 2 <= count <= MOST_NODES:
-        file.refuse((*where, key), f"expected 2 to {MOST_NODES} nodes in all, found {count}")
+        file.refuse((*where, key), f"expected 2 to {MOST_NODES} nodes in total, found {count}")
 
 
 def _require_losses(file: YamlFile, fabric: SimulatedFabric) -> None:
@@ -160,22 +163,22 @@ def _require_losses(file: YamlFile, fabric: SimulatedFabric) -> None:
     for number, name in enumerate(degraded.links):
         file.require_known((*where, "links", number), name, sound.cables, "link")
     if not degraded.switches and not degraded.links:
-        file.refuse(where, "expected switches or links that are lost")
+        file.refuse(where, "expected at least one lost switch or link")
     if not file.problems:
         cut_off = network_without(fabric, [*degraded.switches, *degraded.links]).cut_off()
         if cut_off:
-            file.refuse(where, f"expected a loss that routes can go around; this one cuts {cut_off} off")
+            file.refuse(where, f"expected a loss with a route around it; this one cuts {cut_off} off")
 
 
 def fabric_yaml(fabric: SimulatedFabric, heading: str) -> str:
-    """What ``load_fabric`` reads as the same fabric; ``heading`` is its comment."""
+    """Return the YAML text of a fabric, which ``load_fabric`` can read; ``heading`` is its comment."""
     document = _stated(msgspec.to_builtins(fabric))
     body = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
     return "".join(f"# {line}\n" for line in heading.splitlines()) + body
 
 
 def _stated(value: Any) -> Any:
-    """Without what is left to its default, as a person would write it."""
+    """Return the document without default values, as a person would write it."""
     if not isinstance(value, dict):
         return value
     return {key: _stated(inner) for key, inner in value.items() if inner not in (None, {}, []) and _stated(inner) != {}}

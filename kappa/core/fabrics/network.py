@@ -12,7 +12,7 @@ from kappa.core.ground.errors import InputError
 
 
 class Cable(NamedTuple):
-    """``ends``: from the first to the second it is used *up*, back *down*. Bandwidth is that of each direction."""
+    """A cable. Its direction from the first of ``ends`` to the second is *up*. The bandwidth is per direction."""
 
     ends: tuple[str, str]
     bandwidth_gb_s: float
@@ -26,7 +26,7 @@ class Hop(NamedTuple):
 
 
 class Network(abc.ABC):
-    """``nodes`` and ``switches``, and the ``cables`` that are not ``lost``, by name."""
+    """A network: ``nodes``, ``switches``, and the ``cables`` that are not ``lost``, by name."""
 
     def __init__(self, lost: Collection[str] = ()) -> None:
         self.nodes: list[str] = []
@@ -44,7 +44,7 @@ class Network(abc.ABC):
         self._beside.setdefault(second, []).append((first, Hop(name, False)))
 
     def _add_link(self, first: str, second: str, link: FabricLink, name: str = "") -> None:
-        """A cable of the fabric; half of a switch's latency is on each of its sides."""
+        """Add a cable of the fabric. A switch adds half of its latency on each side."""
         switches = (first[0] != "n") + (second[0] != "n")
         latency = link.cable_latency_us.value + link.switch_latency_us.value * switches / 2
         rate = link.bandwidth_gb_s.value * link.payload_share.value
@@ -52,24 +52,30 @@ class Network(abc.ABC):
 
     @abc.abstractmethod
     def _preferred(self, source: int, target: int) -> list[Hop] | None:
-        """The fabric's own route between two nodes; ``None``: it is lost."""
+        """Return the fabric's normal route between two nodes; ``None`` if a part of it is lost."""
 
     def route(self, source: str, target: str) -> list[Hop]:
-        """:raises InputError: what is lost has cut one from the other."""
+        """Return the route between two vertices.
+
+        :raises InputError: the lost parts leave no route.
+        """
         found = None
         if source[0] == target[0] == "n":
             found = self._preferred(int(source[1:]), int(target[1:]))
         if found is None:
             found = self._shortest(source, target)
         if found is None:
-            raise InputError(f"no route from {source} to {target} is left without {', '.join(sorted(self._lost))}")
+            raise InputError(f"no route from {source} to {target} without {', '.join(sorted(self._lost))}")
         return found
 
     def switch_of(self, node: str) -> str:
         return self._beside[node][0][0]
 
     def way(self, source: str, target: str) -> list[str]:
-        """The vertices of a shortest way, both ends among them; those from one source form a tree. Empty: none."""
+        """Return the vertices of a shortest way, including both ends; empty if there is none.
+
+        The ways from one source form a tree.
+        """
         known = self._reached(source)
         found = [target] if target in known else []
         while found and (step := known[found[-1]]) is not None:
@@ -77,7 +83,7 @@ class Network(abc.ABC):
         return found[::-1]
 
     def cut_off(self) -> str | None:
-        """The first node that no route leads to."""
+        """Return the first node without a route to it, or ``None``."""
         known = self._reached(self.nodes[0]) if self.nodes[0] in self._beside else {}
         return next((node for node in self.nodes if node not in known), None)
 
@@ -88,13 +94,13 @@ class Network(abc.ABC):
         return all(hop.cable in self.cables for hop in hops)
 
     def _reached(self, source: str) -> dict[str, tuple[str, Hop] | None]:
-        """How each vertex is reached by the fewest cables: from where, over which."""
+        """Return how each vertex is reached with the fewest cables: the previous vertex and the hop from it."""
         known: dict[str, tuple[str, Hop] | None] = {source: None}
         waiting = deque([source])
         while waiting:
             vertex = waiting.popleft()
             for other, hop in self._beside.get(vertex, ()):
-                # A node passes nothing on.
+                # A node does not forward messages.
                 if other not in known and (vertex == source or vertex[0] != "n"):
                     known[other] = (vertex, hop)
                     waiting.append(other)
@@ -171,10 +177,10 @@ class FatTreeNetwork(Network):
         self._up = tree.up.value
         self._parallel = tree.parallel.value if tree.parallel else [1] * len(self._down)
         self._levels = len(self._down)
-        # Nodes below a switch of each level, and its switches that are above the same nodes.
+        # For each level: the number of nodes below a switch, and of switches above the same nodes.
         self._below = [math.prod(self._down[:level]) for level in range(self._levels + 1)]
         self._alike = [math.prod(self._up[:level]) for level in range(self._levels + 1)]
-        # From each first switch to each node: its other nodes take the same way.
+        # Routes from each first switch to each node: all nodes of the switch use the same route.
         self._between: dict[tuple[int, int], list[Hop] | None] = {}
         self.nodes = [f"n{number}" for number in range(tree.nodes.value)]
         for number, node in enumerate(self.nodes):
@@ -199,7 +205,7 @@ class FatTreeNetwork(Network):
         return self._switch(level + 1, group // self._down[level], above)
 
     def _cable(self, level: int, group: int, alike: int, choice: int) -> str:
-        """``choice`` of a switch of ``level``: first each parent once, then their second cables."""
+        """Return the cable ``choice`` of a switch of ``level``: first one cable to each parent, then second cables."""
         name = f"{self._switch(level, group, alike)}-{self._parent(level, group, alike, choice)}"
         return name if self._parallel[level] == 1 else f"{name}.{choice // self._up[level]}"
 
@@ -214,14 +220,14 @@ class FatTreeNetwork(Network):
         return None if inner is None else [Hop(first, True), *inner, Hop(last, False)]
 
     def _inner(self, source: int, target: int) -> list[Hop] | None:
-        """Between the first and the last switch; over a higher level than it takes only if those below are lost."""
+        """Return the route between the first and the last switch, over the lowest level that is not lost."""
         levels = range(1, self._levels + 1)
         lowest = next(level for level in levels if source // self._below[level] == target // self._below[level])
         ways = (self._over(source, target, 1, top, 0) for top in levels[lowest - 1 :])
         return next((way for way in ways if way is not None), None)
 
     def _over(self, source: int, target: int, level: int, top: int, alike: int) -> list[Hop] | None:
-        """From the switch ``alike`` above ``source`` up to the level ``top`` and down again to ``target``'s."""
+        """Return the hops from the switch ``alike`` above ``source`` up to the level ``top`` and down to ``target``."""
         if level == top:
             return []
         count = self._up[level] * self._parallel[level]
@@ -239,7 +245,7 @@ class FatTreeNetwork(Network):
         return None
 
     def _downward(self, target: int, level: int, alike: int, parent: int, named: int) -> str | None:
-        """The cable from the parent down towards ``target``: the one named, or the next that is left."""
+        """Return the cable from the parent down towards ``target``: number ``named``, or the next one not lost."""
         for step in range(self._parallel[level]):
             choice = parent + (named + step) % self._parallel[level] * self._up[level]
             cable = self._cable(level, target // self._below[level], alike, choice)
@@ -248,7 +254,7 @@ class FatTreeNetwork(Network):
         return None
 
     def cut_off(self) -> str | None:
-        """Routes go up and then down: one that would have to go up again is none."""
+        """Return the first node without a route to it. A route goes up once and then down, never up again."""
         leaves = range(0, len(self.nodes), self._below[1])
         for source, target in product(leaves, leaves):
             if self._preferred(source, target) is None:
@@ -311,7 +317,7 @@ class ChassisNetwork(Network):
         return hops if self._has(hops) else None
 
     def _around(self, chassis: int, socket: int, last: int) -> list[Hop]:
-        """The shorter way around the ring, forward if both are as long."""
+        """Return the shorter way around the ring; forward if both are equally long."""
         count = self._sockets
         forward = last > socket if count == 2 else (last - socket) % count <= (socket - last) % count
         hops = []
@@ -328,12 +334,15 @@ VARIANTS: tuple[Variant, ...] = ("sound", "degraded", "shared")
 
 
 def variants(fabric: SimulatedFabric) -> list[Variant]:
-    """Those that the fabric has."""
+    """Return the variants that the fabric has."""
     return [each for each in VARIANTS if each == "sound" or getattr(fabric.variants, each)]
 
 
 def network_of(fabric: SimulatedFabric, variant: Variant = "sound") -> Network:
-    """:raises InputError: the fabric has no such variant."""
+    """Return the network of a variant.
+
+    :raises InputError: the fabric has no such variant.
+    """
     if variant not in variants(fabric):
         raise InputError(f"fabric {fabric.name} has no variant {variant!r}, only {', '.join(variants(fabric))}")
     degraded = fabric.variants.degraded

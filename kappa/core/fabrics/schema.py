@@ -1,4 +1,4 @@
-"""What a fabric's YAML may say. Every number says where it is from."""
+"""The schema of a fabric's YAML file. Every number states its origin."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -6,7 +6,7 @@ from msgspec import Meta, Struct, structs
 
 Origin = Literal["measured", "specification", "fitted", "assumed"]
 Text = Annotated[str, Meta(min_length=1)]
-# Above any machine; a number beyond is a slip of units.
+# Above any machine's values: a larger number has a wrong unit.
 _Real = Annotated[float, Meta(ge=0, le=1e6)]
 _Whole = Annotated[int, Meta(ge=1, le=1 << 30)]
 _Wholes = Annotated[list[_Whole], Meta(min_length=1, max_length=6)]
@@ -15,7 +15,7 @@ _Wholes = Annotated[list[_Whole], Meta(min_length=1, max_length=6)]
 class _Described(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     origin: Origin
     source: Text
-    """The document and the place in it, or why it is assumed."""
+    """The document and the place in it, or the reason for an assumption."""
 
 
 class Number(_Described, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -35,14 +35,14 @@ class _Part(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Topology(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="shape", tag=""):
-    """The key ``shape`` says which one it is."""
+    """The base of all topologies; the key ``shape`` selects one."""
 
 
 class FatTree(_Topology, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="fat-tree"):
-    """A parallel-ports generalised fat tree, from the nodes up, a figure for each level of links.
+    """A parallel-ports generalised fat tree, with a figure for each level of links, from the nodes up.
 
-    A switch has ``down`` children, a child ``up`` parents and ``parallel`` cables to each of them. Tapered: fewer
-    cables up than down.
+    A switch has ``down`` children. A child has ``up`` parents and ``parallel`` cables to each of them. A tapered tree
+    has fewer cables up than down.
     """
 
     title: ClassVar = "fat tree"
@@ -91,15 +91,15 @@ class FabricLink(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One direction of a cable of the fabric, and the switches (or ASICs) that it joins."""
 
     bandwidth_gb_s: Number
-    """Data rate, line coding taken off."""
+    """Data rate without line coding."""
     payload_share: Number
-    """What of it headers and protocol leave to a message, 0 to 1."""
+    """Share of the data rate that headers and protocol leave for messages, 0 to 1."""
     cable_latency_us: Number
     switch_latency_us: Number
 
 
 class NodeMemory(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Through which the messages inside a node go, all of them together."""
+    """The memory that carries all messages inside a node together."""
 
     bandwidth_gb_s: Number
     latency_us: Number
@@ -109,13 +109,13 @@ class FabricNode(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ranks: Count
     memory: NodeMemory
     dma_gb_s: Number | None = None
-    """What the adapter moves from memory, and to it, for all ranks together; messages inside a node take it, too."""
+    """Rate of the adapter from memory, and to memory, for all ranks together; messages inside a node use it, too."""
 
 
 class SoftwareBySize(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a calibration found at message sizes, from the smallest up; between two sizes it rises in a line.
+    """Results of a calibration at message sizes in ascending order, with linear interpolation between two sizes.
 
-    ``isend_us`` is what each of a burst of sends takes, ``send_us`` what a send takes that is waited for.
+    ``isend_us`` is the time of each send in a burst; ``send_us`` is the time of a send that the rank waits for.
     """
 
     source: Text
@@ -126,7 +126,7 @@ class SoftwareBySize(_Part, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class HeldOut(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How far the fabric was from what its fit did not see: measured over predicted or the reverse, the larger one."""
+    """The fabric's error on values that its fit did not use: the larger of measured/predicted and the reverse."""
 
     check: Text
     figures: _Whole
@@ -139,20 +139,21 @@ class Calibration(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class FabricSoftware(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``send_us`` and ``receive_us`` occupy the rank, for each message of at most ``eager_limit_bytes``.
+    """Costs of the MPI software.
 
-    ``node_latency_us`` delays a message that leaves its node, or goes through its adapter, and occupies no rank.
+    ``send_us`` and ``receive_us`` occupy the rank, for each message of at most ``eager_limit_bytes``.
+    ``node_latency_us`` delays a message that leaves its node or goes through its adapter. It occupies no rank.
     """
 
     mpi: Text
     collectives: Literal["mpich", "ompi", "mvapich2", "impi"]
-    """SimGrid's collective selector: the algorithms that this library would choose."""
+    """SimGrid's collective selector: the algorithms that this library chooses."""
     send_us: Number
     receive_us: Number
     node_latency_us: Number
     eager_limit_bytes: Count
     by_size: SoftwareBySize | None = None
-    """In the place of ``send_us`` and ``receive_us``."""
+    """Replaces ``send_us`` and ``receive_us``."""
 
 
 class InNetwork(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -162,7 +163,7 @@ class InNetwork(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Degraded(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is lost; routes go around it."""
+    """The lost switches and links; routes go around them."""
 
     descr: Text
     switches: list[str] = []
@@ -170,10 +171,10 @@ class Degraded(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Shared(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A second job that keeps ``share`` of each link all the time, and whose packets stand in the way of others'.
+    """A second job that uses ``share`` of each link all the time, and whose packets delay other packets.
 
-    The rest of the bandwidth is left, and a message waits at each of these links for share / (2 (1 - share)) packets:
-    the mean wait of a queue with random arrivals and packets of one size (M/D/1).
+    The rest of the bandwidth remains. A message waits at each of these links for share / (2 (1 - share)) packets: the
+    mean wait of a queue with random arrivals and packets of one size (M/D/1).
     """
 
     descr: Text
@@ -188,7 +189,7 @@ class Variants(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class SimulatedFabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``kind``: calibrated if, and only if, a number is fitted."""
+    """A fabric. ``kind`` is calibrated if, and only if, the origin of a number is fitted."""
 
     name: str
     descr: Text
@@ -203,12 +204,12 @@ class SimulatedFabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def error(self) -> float | None:
-        """The largest factor on what was held out; ``None`` where nothing was."""
+        """The largest factor on held-out values; ``None`` without held-out values."""
         return max(each.largest_factor for each in self.calibration.held_out) if self.calibration else None
 
     def with_node_latency(self, microseconds: float) -> "SimulatedFabric":
-        """The same with another node latency, as when it is swept."""
-        # As before, so that the fabric stays of its kind.
+        """Return the fabric with another node latency, for a sweep."""
+        # The origin stays the same, so that the fabric's kind stays valid.
         latency = Number(value=microseconds, origin=self.software.node_latency_us.origin, source="swept")
         return structs.replace(self, software=structs.replace(self.software, node_latency_us=latency))
 

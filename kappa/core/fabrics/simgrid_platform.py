@@ -1,7 +1,7 @@
-"""A fabric as SimGrid reads it: the platform with its settings in one file, and the host of each rank.
+"""Write a fabric for SimGrid: the platform with its settings in one file, and the host of each rank.
 
-Routes are spelled out for each pair: SimGrid's own clusters have one latency for all links and know no mesh, no
-tapering beside it and no loss.
+The platform lists the route of each pair, because SimGrid's own clusters have one latency for all links. They support
+no mesh, no tapering with it and no loss.
 """
 
 from collections.abc import Iterator
@@ -20,23 +20,22 @@ _HEAD = """\
 
 
 class Aggregator(NamedTuple):
-    """A switch that reduces what ``children`` send; aggregators are numbered as ranks that follow the others."""
+    """A switch that reduces the data of its ``children``; the numbers of aggregators follow those of the ranks."""
 
     host: str
     children: list[int]
 
 
 def host_slots(fabric: SimulatedFabric, nodes: int, ranks_per_node: int) -> list[str]:
-    """A host for each rank, node by node.
+    """Return a host for each rank, node by node.
 
-    :raises InputError: the fabric holds fewer.
+    :raises InputError: the fabric has fewer nodes or ranks.
     """
     if not 1 <= nodes <= fabric.nodes:
-        raise InputError(f"fabric {fabric.name} has {fabric.nodes} nodes; expected 1 to as many, found {nodes}")
+        raise InputError(f"fabric {fabric.name}: expected 1 to {fabric.nodes} nodes, found {nodes}")
     if not 1 <= ranks_per_node <= fabric.ranks_per_node:
         raise InputError(
-            f"fabric {fabric.name} holds {fabric.ranks_per_node} ranks on a node; expected 1 to as many,"
-            f" found {ranks_per_node}"
+            f"fabric {fabric.name}: expected 1 to {fabric.ranks_per_node} ranks per node, found {ranks_per_node}"
         )
     return [f"n{node}" for node in range(nodes) for _ in range(ranks_per_node)]
 
@@ -44,27 +43,27 @@ def host_slots(fabric: SimulatedFabric, nodes: int, ranks_per_node: int) -> list
 def aggregators(
     fabric: SimulatedFabric, nodes: int, variant: Variant = "sound", ranks_per_node: int = 1
 ) -> list[Aggregator]:
-    """The tree of switches that reduces over the first ``nodes`` nodes, children before parents; the last is the root.
+    """Return the tree of switches that reduces over the first ``nodes`` nodes, children before parents, the root last.
 
     Their hosts follow those of :func:`host_slots`.
 
-    :raises InputError: the fabric reduces nothing in its network, or has fewer nodes.
+    :raises InputError: the fabric does not reduce in its network, or has fewer nodes.
     """
     if not fabric.in_network:
-        raise InputError(f"fabric {fabric.name} reduces nothing in its network: it has no key in_network")
+        raise InputError(f"fabric {fabric.name} does not reduce in its network: it lacks the key in_network")
     ranks = len(host_slots(fabric, nodes, ranks_per_node))
     network = network_of(fabric, variant)
     leaves = {f"n{node}": network.switch_of(f"n{node}") for node in range(nodes)}
     for root in network.switches:
         ways = {leaf: network.way(root, leaf) for leaf in dict.fromkeys(leaves.values())}
-        # Straight down: as many cables to each leaf as there are levels between.
+        # A root reaches each leaf straight down, with as many cables as there are levels in between.
         if all(len(way) == int(root[1:].partition(".")[0]) for way in ways.values()):
             return _numbered(root, list(ways.values()), leaves, ranks)
     raise InputError(f"fabric {fabric.name}, {variant}: no switch is above all of the first {nodes} nodes")
 
 
 def tree_text(tree: list[Aggregator], ranks: int) -> str:
-    """As the pattern ``allreduce --where in-network`` reads it: ``AGGREGATOR: CHILD CHILD ...``, all of them ranks."""
+    """Return the text for the pattern ``allreduce --where in-network``: ``AGGREGATOR: CHILD CHILD ...``, all ranks."""
     return "".join(f"{ranks + place}: {' '.join(map(str, each.children))}\n" for place, each in enumerate(tree))
 
 
@@ -94,12 +93,14 @@ def _numbered(root: str, ways: list[list[str]], leaves: dict[str, str], ranks: i
 
 
 def platform_xml(fabric: SimulatedFabric, variant: Variant = "sound", nodes: int | None = None) -> str:
-    """The whole fabric, or with ``nodes`` the routes between the first so many alone: fewer are sooner read.
+    """Return the platform of the fabric.
+
+    :param nodes: list only the routes between the first ``nodes`` nodes, which SimGrid reads faster.
 
     :raises InputError: the fabric has no such variant, or fewer nodes.
     """
     if nodes is not None and not 1 <= nodes <= fabric.nodes:
-        raise InputError(f"fabric {fabric.name} has {fabric.nodes} nodes; expected 1 to as many, found {nodes}")
+        raise InputError(f"fabric {fabric.name}: expected 1 to {fabric.nodes} nodes, found {nodes}")
     network = network_of(fabric, variant)
     shared = fabric.variants.shared if variant == "shared" else None
     lines = [
@@ -119,7 +120,7 @@ def platform_xml(fabric: SimulatedFabric, variant: Variant = "sound", nodes: int
 
 
 def settings(fabric: SimulatedFabric) -> dict[str, str]:
-    """SimGrid's settings: nothing in them depends on the machine that simulates."""
+    """Return SimGrid's settings. They do not depend on the machine that runs the simulation."""
     software = fabric.software
     by_size = software.by_size
     send, receive = (f"0:{_seconds(us.value)}:0" for us in (software.send_us, software.receive_us))
@@ -127,18 +128,18 @@ def settings(fabric: SimulatedFabric) -> dict[str, str]:
         "smpi/os": _pieces(by_size.bytes, by_size.send_us) if by_size else send,
         "smpi/ois": _pieces(by_size.bytes, by_size.isend_us) if by_size else send,
         "smpi/or": _pieces(by_size.bytes, by_size.receive_us) if by_size else receive,
-        # Latencies and bandwidths are those of the links below, whatever the size.
+        # The links below define latencies and bandwidths for all message sizes.
         "smpi/lat-factor": "0:1",
         "smpi/bw-factor": "0:1",
         "network/TCP-gamma": "0",
         "network/crosstraffic": "no",
-        # How flows of different length share a link: SimGrid's own weight, said here as each model has another.
+        # How flows of different length share a link: SimGrid's own weight, stated because its models differ.
         "network/weight-S": "8775",
         "smpi/send-is-detached-thresh": str(software.eager_limit_bytes.value),
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1Gf",
         "smpi/coll-selector": software.collectives,
-        # Else a program that polls would wait for ever, as nothing else lets time pass.
+        # Without these, a polling program would wait for ever, because no other event advances the time.
         "smpi/iprobe": "1e-8",
         "smpi/test": "1e-8",
         "smpi/wtime": "1e-8",
@@ -146,12 +147,12 @@ def settings(fabric: SimulatedFabric) -> dict[str, str]:
 
 
 def _pieces(sizes: list[int], values_us: list[float]) -> str:
-    """The line from each size to the next, as SMPI takes it: ``from:seconds at no byte:seconds for each byte``."""
+    """Return the linear pieces between sizes in SMPI's format: ``from:seconds at 0 bytes:seconds per byte``."""
     pieces = []
     for (size, value), (after, of_after) in pairwise(zip(sizes, values_us, strict=True)):
         slope = (of_after - value) / (after - size)
         pieces.append((size, value - slope * size, slope))
-    # Below the smallest size and above the largest as at the ends.
+    # Below the smallest and above the largest size the values at the ends hold.
     pieces = [(0, values_us[0], 0.0), *pieces, (sizes[-1], values_us[-1], 0.0)]
     return ";".join(f"{size}:{_seconds(base)}:{_seconds(slope)}" for size, base, slope in pieces)
 
@@ -173,7 +174,7 @@ def _living(network: Network) -> list[str]:
 def _links(fabric: SimulatedFabric, network: Network, shared: Shared | None) -> Iterator[str]:
     for name, cable in network.cables.items():
         left = _left(cable, shared)
-        # The half of what a message meets in its own node; the other half is at the other end.
+        # Half of the node latency is in the sender's node; the other half is at the other end.
         delay = fabric.software.node_latency_us.value / 2 if cable.ends[0][0] == "n" else 0
         yield _link(name, left.bandwidth_gb_s, left.latency_us + delay, "SPLITDUPLEX")
     memory, dma = fabric.node.memory, fabric.node.dma_gb_s
@@ -189,7 +190,7 @@ def _link(name: str, bandwidth_gb_s: float, latency_us: float, sharing: str) -> 
 
 
 def _left(cable: Cable, shared: Shared | None) -> Cable:
-    """What a second job leaves of a cable."""
+    """Return the cable with the bandwidth and latency that a second job leaves."""
     if shared is None or not (cable.between_switches or shared.links == "all"):
         return cable
     share = shared.share.value

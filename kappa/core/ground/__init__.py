@@ -1,4 +1,4 @@
-"""What any program needs: whole files, folders of sites and results, locks, processes, YAML and JSON, clean text.
+"""Base functions: whole files, folders of sites and results, locks, processes, YAML and JSON, clean text.
 
-Much of it needs only the standard library, for the installer and the embedded cluster. Every package may import it.
+Many modules need only the standard library, for the installer and the embedded cluster. Every package may import it.
 """

@@ -1,7 +1,7 @@
-"""Text that a job or a user wrote, made harmless before anything shows it.
+"""Make text of a job or a user harmless before it is shown.
 
-Job output may hold terminal control sequences (ECMA-48) that move the cursor or recolour a terminal, Unicode
-direction marks that make text read as something else, and code points that no encoder accepts.
+Job output may contain terminal control sequences (ECMA-48) that move the cursor or recolour a terminal, Unicode
+direction marks that change how text reads, and code points that no encoder accepts.
 """
 
 import re
@@ -19,21 +19,21 @@ _CONTROL = re.compile(
     """,
     re.VERBOSE,
 )
-# Escapes in JSON that may stand for what is removed: not those of letters and signs from Latin to Hebrew, arrows and
-# mathematics, which a report writes for every µ.
+# Escapes in JSON that may encode removed characters. Escapes of letters and signs from Latin to Hebrew, of arrows and
+# of mathematics are not among them: a report has one for every µ.
 _ESCAPES = re.compile(r"\\(?:[bfr]|u(?!00[a-f]|0[1-5]|2[1-9]))")
 
 
 def clean(text: str) -> str:
-    """``text`` without control sequences, invisible characters and what cannot be encoded; keeps tabs and newlines."""
-    # Nothing that the pattern matches is printable, and asking is ten times faster.
+    """Return ``text`` without control sequences, invisible and unencodable characters. Keep tabs and newlines."""
+    # The pattern matches no printable text, and this test is ten times faster.
     return text if text.isprintable() else _CONTROL.sub("", text)
 
 
 def clean_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Hook for ``json.load``: an object with every string in it clean.
+    """Return a JSON object with every string clean; a hook for ``json.load``.
 
-    :raises ValueError: two keys are the same, or differ only in what was removed; one would be lost.
+    :raises ValueError: two keys are equal, or become equal when they are cleaned; one would be lost.
     """
     result = {clean(key): _clean_scalars(value) for key, value in pairs}
     if len(result) < len(pairs):
@@ -42,10 +42,10 @@ def clean_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_clean_json(text: str) -> bool:
-    """Whether no string of a valid JSON text needs to be cleaned; false when only a look at each can tell."""
+    """Return whether no string of a valid JSON text needs cleaning; False if only a look at each string can tell."""
     if _ESCAPES.search(text):
         return False
-    # JSON allows no raw control character in a string, DEL excepted.
+    # JSON allows no raw control character in a string except DEL.
     return "\x7f" not in text if text.isascii() else text.replace("\n", "").replace("\t", "").isprintable()
 
 
@@ -58,7 +58,7 @@ def _clean_scalars(value: Any) -> Any:
 
 
 def one_line(text: str, limit: int) -> str:
-    """``text`` with all white space folded to single blanks, cut to ``limit`` characters with an ellipsis."""
-    # Folding a prefix is enough, and keeps a line of many megabytes cheap.
+    """Return ``text`` with white space folded to single blanks, cut to ``limit`` characters with an ellipsis."""
+    # Folding a prefix is enough, and is cheap for a line of many megabytes.
     folded = " ".join(text[: 4 * limit].split())
     return folded if len(folded) <= limit and len(text) <= 4 * limit else folded[: limit - 1].rstrip() + "…"

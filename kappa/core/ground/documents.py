@@ -1,6 +1,6 @@
-"""YAML and JSON as typed data: each error names the file, the line or key, what was expected and what was found.
+"""Read YAML and JSON as typed data. Each error names the file, the line or key, the expected and the found value.
 
-Both are bounded in size and in depth and hold each key once; no string has control characters.
+Size and depth are limited, each key may occur once, and no string may have control characters.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from kappa.core.ground.whole_files import read_text
 
 T = TypeVar("T")
 Path = tuple[str | int, ...]
-#: Of a site's YAML file.
+#: Largest YAML file of a site, in bytes.
 SIZE_LIMIT = 1 << 20
-# Of the JSON that the suite itself writes beside the reports.
+# Largest JSON file that the suite itself writes beside the reports.
 _SMALL_BYTES = 16 << 20
-# Far above any site's file; a few lines of nested aliases ("billion laughs") stand for more than a memory holds.
+# Far above any site's file. A few lines of nested aliases ("billion laughs") can expand to more than the memory.
 _MOST_VALUES = 200_000
-# The largest float has 309; Python takes ever longer for more.
+# Characters of a number. Python needs a time that grows faster than their number.
 _NUMBER_LIMIT = 100
 _MOST_PROBLEMS = 20
 _PATH_IN_MESSAGE = re.compile(r" - at `(?:key in )?\$(?:.*)`$")
@@ -40,7 +40,7 @@ _MISSING: Any = object()
 
 
 class MisfitError(InputError):
-    """What does not fit its type, and what was expected at ``path``, its key."""
+    """A value that does not fit its type; ``path`` is its key, the message has the expected type."""
 
     def __init__(self, path: Path, words: str) -> None:
         super().__init__(f"{_dotted(path)}: {words}")
@@ -48,18 +48,18 @@ class MisfitError(InputError):
 
 
 def load_json(path: pathlib.Path, kind: type[T]) -> T:
-    """A small JSON file, with every string clean.
+    """Return a small JSON file as ``kind``, with every string clean.
 
-    :raises InputError: it cannot be read, or does not fit ``kind``; names the file and the key.
+    :raises InputError: the file is not readable or does not fit ``kind``; names the file and the key.
     """
     source = clean(str(path))
     return fit(parse_json(json_text(path, source, _SMALL_BYTES), source), kind, source)
 
 
 def json_text(path: pathlib.Path, source: str, limit_bytes: int) -> str:
-    """The text of the JSON file at ``path``, which messages call ``source``.
+    """Return the text of the JSON file at ``path``, which messages call ``source``.
 
-    :raises InputError: it cannot be read, is larger than ``limit_bytes`` or is no UTF-8.
+    :raises InputError: the file is not readable, is larger than ``limit_bytes`` or is not UTF-8.
     """
     try:
         return read_text(path, limit_bytes)
@@ -70,12 +70,12 @@ def json_text(path: pathlib.Path, source: str, limit_bytes: int) -> str:
 
 
 def parse_json(text: str, source: str) -> Any:
-    """What a JSON text holds, with every string in it clean.
+    """Return the document in a JSON text, with every string clean.
 
-    :raises InputError: it is no valid JSON.
+    :raises InputError: the text is not valid JSON.
     """
     try:
-        # An integer that exceeds a double becomes infinite, as any other number does.
+        # An integer that is too large for a double becomes infinite, like any other number.
         integer = lambda digits: int(digits) if len(digits) < 300 else float(digits)  # noqa: E731
         return json.loads(text, object_pairs_hook=clean_object, parse_int=integer)
     except json.JSONDecodeError as err:
@@ -85,9 +85,9 @@ def parse_json(text: str, source: str) -> Any:
 
 
 def fit(document: Any, kind: type[T], source: str, line_of: Callable[[Path], int] | None = None) -> T:
-    """A parsed file as ``kind``.
+    """Return a parsed file as ``kind``.
 
-    :raises InputError: names ``source``, the key that does not fit, its line if that is known, and what was expected.
+    :raises InputError: a value does not fit; names ``source``, the key, the line if known, and the expected type.
     """
     try:
         return converted(document, kind)
@@ -97,9 +97,9 @@ def fit(document: Any, kind: type[T], source: str, line_of: Callable[[Path], int
 
 
 def converted(document: Any, kind: type[T]) -> T:
-    """Plain data as ``kind``.
+    """Return plain data as ``kind``.
 
-    :raises MisfitError: the first thing in it that does not fit.
+    :raises MisfitError: a value does not fit; names the first one.
     """
     try:
         return msgspec.convert(document, kind)
@@ -109,16 +109,18 @@ def converted(document: Any, kind: type[T]) -> T:
 
 
 class YamlFile:
-    """``value`` is the document. ``problems`` are what was found wrong in it.
+    """A YAML file: ``value`` is the document, ``problems`` are the errors found in it.
 
-    ``moved`` maps the path of what was taken from elsewhere in the file to where it is written.
+    ``moved`` maps a path of the document to the path where the file has the value, if the two differ.
     """
 
     def __init__(self, path: pathlib.Path, limit: int = SIZE_LIMIT, *, aliases: bool = True) -> None:
-        """:param aliases: whether ``*name`` and ``<<`` may stand for what is written elsewhere.
+        """Read the file.
 
-        :raises InputError: it cannot be read, is larger than ``limit`` bytes, is no valid YAML, or has an alias that is
-            not allowed or stands for too much, a key twice or a control character; names the file and the line.
+        :param aliases: whether ``*name`` and ``<<`` are allowed.
+
+        :raises InputError: the file is not readable, is larger than ``limit`` bytes, is not valid YAML, has an alias
+            that is not allowed or expands to too much, a key twice or a control character; names the file and the line.
         """
         self.source = clean(str(path))
         self.moved: dict[Path, Path] = {}
@@ -149,7 +151,7 @@ class YamlFile:
             found = f"expected no control characters, found {text[err.position]!a}"
             raise self._broken(text.count("\n", 0, err.position), found) from err
         except RecursionError as err:
-            raise self._broken(loader.line if loader else 0, "found what is nested without end") from err
+            raise self._broken(loader.line if loader else 0, "found values that are nested too deeply") from err
         finally:
             if loader:
                 loader.dispose()
@@ -159,28 +161,28 @@ class YamlFile:
 
     @functools.cached_property
     def _lines(self) -> dict[Path, int]:
-        """The line of each key and list item by its path."""
+        """Return the line of each key and list item by its path."""
         return dict(_lines_of(self._root, ())) if self._root else {}
 
     def line_of(self, path: Path) -> int:
-        """The line of ``path``, or of the nearest thing around it that has one."""
+        """Return the line of ``path``, or of the nearest enclosing key that has one."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
 
     def error(self, path: Path, words: str) -> InputError:
-        """What is wrong at the key ``path``, to be raised at once."""
+        """Return the error ``words`` about the key ``path``, for the caller to raise."""
         return InputError(f"{self.source}: line {self.line_of(path)}: {_dotted(path)}: {words}")
 
     def fit(self, kind: type[T]) -> T:
-        """The document as ``kind``.
+        """Return the document as ``kind``.
 
-        :raises InputError: names the first key that does not fit, its line, and what was expected there.
+        :raises InputError: a value does not fit; names the first key, its line, and the expected type.
         """
         return fit(self.value, kind, self.source, self.line_of)
 
     def refuse(self, path: Path, words: str) -> None:
-        """Note what is wrong at the key ``path``; what was taken from elsewhere is named where it is written."""
+        """Add the problem ``words`` about the key ``path``. Name the place in the file if ``moved`` has another."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.moved:
                 path = (*self.moved[path[:length]], *path[length:])
@@ -190,7 +192,7 @@ class YamlFile:
             self.problems.append(problem)
 
     def require_known(self, path: Path, name: Any, legal: Iterable[str], what: str) -> bool:
-        """Whether ``name`` is among the legal names of ``what``; notes it otherwise."""
+        """Return whether ``name`` is among the legal names of ``what``. Add a problem if it is not."""
         legal = list(legal)
         if name in legal:
             return True
@@ -198,9 +200,9 @@ class YamlFile:
         return False
 
     def decode(self, kind: Any, value: Any = _MISSING, path: Path = ()) -> Any:
-        """``value`` (the whole document by default) as ``kind``; ``None`` after problems, each noted with its line.
+        """Return ``value`` (by default the whole document) as ``kind``. Add each problem and then return ``None``.
 
-        A list may hold no text twice.
+        No list may contain a text twice.
         """
         value = self.value if value is _MISSING else value
         misfits = list(_misfits(value, kind, path, strict=True))
@@ -210,7 +212,10 @@ class YamlFile:
 
 
 def require_sound(files: Iterable[YamlFile]) -> None:
-    """:raises InputError: something is wrong in one of the files; a line for each problem."""
+    """Raise an error if one of the files has a problem.
+
+    :raises InputError: it has a line for each problem.
+    """
     problems = [problem for file in files for problem in file.problems]
     more = len(problems) - _MOST_PROBLEMS
     if problems:
@@ -218,7 +223,7 @@ def require_sound(files: Iterable[YamlFile]) -> None:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, with dates left as text, with aliases only where ``aliases`` says so, and each key once."""
+    """PyYAML's safe loader: dates stay text, aliases are allowed only if ``aliases`` is set, each key occurs once."""
 
     aliases = False
     yaml_implicit_resolvers = {
@@ -227,7 +232,7 @@ class _Loader(yaml.SafeLoader):
     }
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        # An alias of aliases expands to any size, and a clause has to be readable where it stands.
+        # Nested aliases can expand to any size, and a clause of a contract must be readable in place.
         if not self.aliases and self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]
             raise _problem(event, f"expected the value itself, found the alias *{event.anchor}")
@@ -242,12 +247,12 @@ class _Loader(yaml.SafeLoader):
                 raise _problem(node, f"expected a number of at most {_NUMBER_LIMIT} characters")
         try:
             return super().construct_object(node, deep)
-        # What PyYAML has for a scalar that its tag does not fit.
+        # PyYAML's errors for a scalar that does not fit its tag.
         except (ValueError, LookupError, AttributeError) as err:
             raise _problem(node, f"expected a valid {kind}, found {reprlib.repr(node.value)}") from err
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        # Before `<<` adds the keys of another mapping, which a key here may replace.
+        # Check before `<<` adds the keys of another mapping, which a key here may replace.
         node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
@@ -264,9 +269,9 @@ def _problem(at: Any, problem: str) -> yaml.MarkedYAMLError:
 
 
 def _size(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
-    """How many values ``node`` stands for; each node is visited once, however often it is referred to.
+    """Return the number of values that ``node`` expands to. Visit each node once, however many aliases refer to it.
 
-    :raises yaml.MarkedYAMLError: it contains itself, or its aliases stand for too many values.
+    :raises yaml.MarkedYAMLError: the node contains itself, or its aliases expand to too many values.
     """
     if node in sizes:
         if not sizes[node]:
@@ -294,7 +299,7 @@ def _lines_of(node: yaml.Node, path: Path) -> Iterator[tuple[Path, int]]:
 
 
 class _Misfit(NamedTuple):
-    """``value`` at ``path`` is no ``kind``; ``message`` is msgspec's, or the key that is ``missing`` or ``unknown``."""
+    """``value`` at ``path`` does not fit ``kind``; ``message`` is msgspec's, or the ``missing`` or ``unknown`` key."""
 
     path: Path
     value: Any
@@ -309,7 +314,7 @@ class _Misfit(NamedTuple):
 
     @property
     def of_site(self) -> str:
-        """In the words of a site's files."""
+        """Return the error message for a site's file."""
         shown = f"the keys {', '.join(map(str, self.value))}" if isinstance(self.value, Mapping) else repr(self.value)
         if self.fault == "missing":
             return f"expected the key {self.message}"
@@ -326,7 +331,7 @@ class _Misfit(NamedTuple):
 
     @property
     def of_record(self) -> str:
-        """In the words of JSON, or those of the type where it has some."""
+        """Return the error message for a record: in JSON's words, or with the type's own description."""
         if self.fault == "missing":
             return f"'{self.message}' is a required property"
         if self.fault == "unknown":
@@ -340,13 +345,13 @@ class _Misfit(NamedTuple):
 
 
 def _dotted(path: Path) -> str:
-    """As it would be written: ``runs[0].curves['a b']``."""
+    """Return the path as text, for instance ``runs[0].curves['a b']``."""
     steps = (f".{key}" if str(key).isidentifier() else f"[{key!r}]" for key in path)
     return clean("".join(steps)).removeprefix(".") or "the document"
 
 
 def _misfits(value: Any, kind: Any, path: Path, *, strict: bool) -> Iterator[_Misfit]:
-    """The innermost things that do not fit ``kind``; ``strict``: also each text that a list has twice."""
+    """Yield the innermost values that do not fit ``kind``; if ``strict``, also each text that a list has twice."""
     message = _refusal(value, kind)
     if not (message or strict):
         return
@@ -369,7 +374,7 @@ def _misfits(value: Any, kind: Any, path: Path, *, strict: bool) -> Iterator[_Mi
             yield _Misfit(at, item, kind, "", "twice")
         for misfit in _misfits(item, of_item, at, strict=strict):
             told = True
-            # Of a list of plain values the line and the place say enough.
+            # For a list of plain values the line and the place are enough.
             plain = strict and isinstance(value, list) and not _fields(of_item)
             yield misfit._replace(value=value) if plain else misfit
     if message and not told:
@@ -377,7 +382,7 @@ def _misfits(value: Any, kind: Any, path: Path, *, strict: bool) -> Iterator[_Mi
 
 
 def _refusal(value: Any, kind: Any) -> str:
-    """Why msgspec takes ``value`` for no ``kind``; empty where it does."""
+    """Return msgspec's reason why ``value`` does not fit ``kind``; empty if it fits."""
     with contextlib.suppress(RecursionError):
         try:
             msgspec.convert(value, kind)
@@ -387,7 +392,7 @@ def _refusal(value: Any, kind: Any) -> str:
 
 
 def _inside(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Any]]:
-    """What is inside of ``value``: its key, itself, and the type that ``kind`` has for it."""
+    """Yield each value inside ``value``: its key, the value, and its type in ``kind``."""
     for one in _alternatives(value, kind):
         origin, inner, fields = get_origin(one), get_args(one), _fields(one)
         if isinstance(value, Mapping) and origin is dict:
@@ -405,7 +410,7 @@ def _inside(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Any]]:
 
 
 def _alternatives(value: Any, kind: Any) -> Iterator[Any]:
-    """The members of a union, without what annotates them, and without structures that ``value`` says it is not."""
+    """Yield the members of a union without annotations, and without structures that ``value`` cannot be."""
     if get_origin(kind) is Annotated:
         yield from _alternatives(value, get_args(kind)[0])
     elif get_origin(kind) in (Union, types.UnionType):
@@ -419,7 +424,7 @@ def _alternatives(value: Any, kind: Any) -> Iterator[Any]:
 
 
 def _descriptions(kind: Any) -> Iterator[str]:
-    """What a type's annotations say that is expected."""
+    """Yield the descriptions in a type's annotations."""
     if get_origin(kind) is Annotated:
         yield from (meta.description for meta in kind.__metadata__ if meta.description)
     elif get_origin(kind) in (Union, types.UnionType):
@@ -429,7 +434,7 @@ def _descriptions(kind: Any) -> Iterator[str]:
 
 @functools.cache
 def _fields(kind: Any) -> dict[str, tuple[Any, bool]]:
-    """The fields of a structure by their names in a document: type, and whether it is required; empty for none."""
+    """Return a structure's fields: name in a document -> type, and whether it is required. Empty for other types."""
     if not (isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind))):
         return {}
     hints, info = get_type_hints(kind, include_extras=True), msgspec.inspect.type_info(kind)

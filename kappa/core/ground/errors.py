@@ -1,15 +1,15 @@
-"""The error of bad input, which names the file, the key and what was expected there; words that suggest a name."""
+"""The error for bad input, which names the file, the key and the expected value; suggestions for a mistyped name."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """A report, a site file or an argument that cannot be used; the message is for the user."""
+    """A report, a site file or an argument is not valid; the message is for the user."""
 
 
 def suggestion(name: str, legal: Iterable[str]) -> str:
-    """Words for the end of an error message: the legal name nearest to ``name``, or all where they are few and far."""
+    """Return the end of an error message: the most similar legal name, or all legal names if there are at most 12."""
     known = sorted({str(one) for one in legal})
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     if near:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: four significant digits, grouped thousands, no false precision."""
+"""Format numbers for people: four significant digits, grouped thousands, no false precision."""
 
 import datetime
 import math
@@ -10,7 +10,7 @@ NOTHING = "\N{EN DASH}"
 
 
 def figure(value: float, digits: int = 4) -> str:
-    """``value`` with ``digits`` significant digits; whole digits before the point are never cut below 10 million."""
+    """Return ``value`` with ``digits`` significant digits. Below 10 million, keep all digits before the point."""
     if not math.isfinite(value):
         return str(value).replace("-", MINUS)
     magnitude = math.floor(math.log10(abs(value))) if value else 0
@@ -27,7 +27,7 @@ def _trimmed(text: str) -> str:
 
 
 def figure_apart(value: float, bound: float) -> str:
-    """``value`` with as many digits as it takes to see that it is not ``bound``."""
+    """Return ``value`` with as many digits as needed to differ from ``bound``."""
     for digits in range(4, 17):
         if figure(value, digits) != figure(bound, digits):
             return figure(value, digits)
@@ -35,7 +35,7 @@ def figure_apart(value: float, bound: float) -> str:
 
 
 def allowed(lower: float, upper: float) -> str:
-    """The values that bounds allow: ``≥ 20``, ``≤ 500``, ``0.9 … 1.1`` or a dash when there are none."""
+    """Return the values that bounds allow: ``≥ 20``, ``≤ 500``, ``0.9 … 1.1``, or a dash without bounds."""
     low, high = math.isfinite(lower), math.isfinite(upper)
     if low and high:
         return f"{figure(lower)} … {figure(upper)}" if lower != upper else f"= {figure(lower)}"
@@ -43,7 +43,7 @@ def allowed(lower: float, upper: float) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A signed deviation, for instance ``+3.2`` or ``+12``, without the sign for per cent."""
+    """Return a signed deviation, for instance ``+3.2`` or ``+12``, without the per cent sign."""
     if value is None:
         return NOTHING
     if round(value, 1) == 0:
@@ -53,7 +53,7 @@ def percent(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A duration in the two largest units that matter, for instance ``3.8 s`` or ``1 h 12 min``."""
+    """Return a duration in its two largest units, for instance ``3.8 s`` or ``1 h 12 min``."""
     if seconds is None:
         return NOTHING
     if seconds < 60:
@@ -65,7 +65,7 @@ def duration(seconds: float | None) -> str:
 
 
 def moment(text: str) -> str:
-    """ReFrame's ``20261121T043820+0000`` as ``2026-11-21 04:38:20 +0000``; anything else as it is."""
+    """Return ReFrame's ``20261121T043820+0000`` as ``2026-11-21 04:38:20 +0000``, and any other text unchanged."""
     try:
         parsed = datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z")
     except ValueError:
@@ -74,7 +74,7 @@ def moment(text: str) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A line for each row, with its cells in columns, two blanks apart."""
+    """Yield a line for each row, with its cells in columns, two blanks apart."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,6 +1,6 @@
-"""Where the suite's own files are, where what it writes goes, and where sites and their results are.
+"""The folders of the suite's own files, of its output, of sites and of their results.
 
-An installed suite is never written into: what it writes lies in a folder of the user.
+Kappa never writes into an installed suite: its output is in a folder of the user.
 """
 
 import os
@@ -11,22 +11,22 @@ import tomllib
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError, suggestion
 
-#: Holds the packages, the sources that checks build, the Spack environments and the suite's own sites.
+#: Contains the packages, the sources that checks build, the Spack environments and the suite's own sites.
 SUITE = pathlib.Path(__file__).resolve().parents[3]
 SITES = "site_configs"
-#: Names the folder of a centre's own sites, as `kappa --sites` does.
+#: The variable with the folder of a centre's own sites, like `kappa --sites`.
 SITES_VARIABLE = "KAPPA_SITES"
-#: Names the folder in which ``results`` and ``.kappa`` lie.
+#: The variable with the folder that contains ``results`` and ``.kappa``.
 HOME_VARIABLE = "KAPPA_HOME"
 _CONFIGURATION_KEYS = ("sites", "home")
 _LIMIT = 1 << 16
-#: The site of machines that do not exist.
+#: The site of simulated machines.
 SIMULATED_SITE = "simulated"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def installed() -> bool:
-    """Whether this suite is an installed package, no checkout."""
+    """Return whether this suite is an installed package and not a checkout."""
     return any(SUITE.glob("kappa_validation-*.dist-info"))
 
 
@@ -35,12 +35,12 @@ def configuration_file() -> pathlib.Path:
 
 
 def home() -> pathlib.Path:
-    """Where results and ``.kappa`` lie, and relative paths of sites begin.
+    """Return the folder of results and ``.kappa``, to which relative paths of sites refer.
 
-    ``$KAPPA_HOME``, or ``home`` of the user's configuration, or the working directory if it holds ``site_configs``, or
-    the checkout, or for an installed suite ``$XDG_DATA_HOME/kappa``.
+    It is the first of: ``$KAPPA_HOME``, ``home`` of the user's configuration, the working directory if it contains
+    ``site_configs``, the checkout, or ``$XDG_DATA_HOME/kappa`` for an installed suite.
 
-    :raises InputError: the user's configuration cannot be used.
+    :raises InputError: the user's configuration is not valid.
     """
     if named := _named(HOME_VARIABLE, "home"):
         return named
@@ -52,17 +52,17 @@ def home() -> pathlib.Path:
 
 
 def own_sites() -> pathlib.Path:
-    """The folder of the user's sites, where a new one is written.
+    """Return the folder of the user's sites, where new sites are written.
 
-    :raises InputError: the user's configuration cannot be used.
+    :raises InputError: the user's configuration is not valid.
     """
     return _named(SITES_VARIABLE, "sites") or home() / SITES
 
 
 def folders_of_sites() -> list[pathlib.Path]:
-    """Every folder in which sites are looked for.
+    """Return every folder in which Kappa looks for sites.
 
-    :raises InputError: the user's configuration cannot be used, or the folder that is named is not there.
+    :raises InputError: the user's configuration is not valid, or the configured folder does not exist.
     """
     named = _named(SITES_VARIABLE, "sites")
     if named and not named.is_dir():
@@ -72,9 +72,9 @@ def folders_of_sites() -> list[pathlib.Path]:
 
 
 def sites_called(name: str) -> list[pathlib.Path]:
-    """The folders of this name; more than one is for the caller to refuse.
+    """Return the site folders of this name; the caller refuses more than one.
 
-    A site of the working directory's ``site_configs`` goes before one of the suite's: that is a copy of the suite.
+    A site in ``site_configs`` of the working directory replaces the suite's site of the same name.
 
     :raises InputError: as `folders_of_sites`.
     """
@@ -84,7 +84,7 @@ def sites_called(name: str) -> list[pathlib.Path]:
 
 
 def known_sites() -> dict[str, pathlib.Path]:
-    """Each site by its name; of two, the one that is looked for first.
+    """Return each site's folder by its name; of two with the same name, the first one found.
 
     :raises InputError: as `folders_of_sites`.
     """
@@ -96,7 +96,9 @@ def known_sites() -> dict[str, pathlib.Path]:
 
 
 def base_of(site: pathlib.Path) -> pathlib.Path:
-    """Where relative paths of a site begin: ``home``, or for one that stands elsewhere what holds its folder of sites.
+    """Return the folder to which relative paths of a site refer.
+
+    It is ``home``, or, for a site outside the known folders of sites, the parent of its folder of sites.
 
     :raises InputError: as `folders_of_sites`.
     """
@@ -126,9 +128,9 @@ def _configuration() -> dict[str, str]:
 
 
 def plain_name(text: str) -> str:
-    """``text``, of a site or a mode, which is no path, no option and no command.
+    """Return ``text``, the name of a site or a mode, after a check that it is a plain name.
 
-    :raises InputError: it is more than a name.
+    :raises InputError: it has characters of a path, an option or a command.
     """
     if not _PLAIN.fullmatch(text):
         raise InputError(f"expected letters, digits, '.', '_' and '-' as a name, found {one_line(text, 60)!r}")
@@ -138,13 +140,13 @@ def plain_name(text: str) -> str:
 def site_folder(site: str) -> pathlib.Path:
     """Return the folder of a site, given by its name or by a path to that folder.
 
-    :raises InputError: there is no such site, or there are two; names the nearest one, or all, and where was looked.
+    :raises InputError: there is no such site, or there are two; suggests a name and lists the folders of sites.
     """
     folder = only_site(site) if _PLAIN.fullmatch(site) else pathlib.Path(site)
     if not site or folder is None or not folder.is_dir():
         raise unknown_site(site)
     if not (folder / "settings.py").is_file():
-        raise InputError(f"{clean(str(folder))} is no site: there is no settings.py in it")
+        raise InputError(f"{clean(str(folder))} is not a site: it has no settings.py")
     return folder
 
 
@@ -159,20 +161,22 @@ def unknown_site(site: str) -> InputError:
 
 
 def site_name(site: str) -> str:
-    """Return the name of a site, given by its name or by a path to its folder; commands and ReFrame find it by name.
+    """Return the name of a site, given by its name or by a path to its folder. Commands and ReFrame find it by name.
 
-    :raises InputError: as `site_folder`, or the path leads to a folder that is not found by its name.
+    :raises InputError: as `site_folder`, or Kappa does not find the folder by its name.
     """
     folder = site_folder(site).resolve()
     found = only_site(plain_name(folder.name))
     if found is None or found.resolve() != folder:
         parent = clean(str(folder.parent))
-        raise InputError(f"{clean(str(folder))} is in no folder of sites: say kappa --sites {parent} … {folder.name}")
+        raise InputError(
+            f"{clean(str(folder))} is not in a folder of sites: use `kappa --sites {parent} … {folder.name}`"
+        )
     return folder.name
 
 
 def site_with_results(site: str) -> str:
-    """Return the name of a site as `site_name`; the site's folder may be gone where its results are left.
+    """Return the name of a site as `site_name`; the site's folder may be missing if its results exist.
 
     :raises InputError: there is neither.
     """
@@ -180,7 +184,7 @@ def site_with_results(site: str) -> str:
 
 
 def only_site(name: str) -> pathlib.Path | None:
-    """The folder of this name, if there is one.
+    """Return the site folder of this name, or ``None``.
 
     :raises InputError: there are two.
     """
@@ -192,7 +196,7 @@ def only_site(name: str) -> pathlib.Path | None:
 
 
 def results_folder(site: str) -> pathlib.Path:
-    """``$KAPPA_RESULTS``, or ``results/SITE``.
+    """Return ``$KAPPA_RESULTS``, or ``results/SITE``.
 
     :raises InputError: ``site`` is no plain name.
     """
@@ -200,12 +204,15 @@ def results_folder(site: str) -> pathlib.Path:
 
 
 def history_folder(site: str) -> pathlib.Path:
-    """:raises InputError: ``site`` is no plain name."""
+    """Return the folder of the site's history.
+
+    :raises InputError: ``site`` is no plain name.
+    """
     return results_folder(plain_name(site)) / "history"
 
 
 def fabrics_beside(site: pathlib.Path) -> pathlib.Path | None:
-    """The fabrics of the simulated site: beside ``site``, or the suite's; ``None`` without any.
+    """Return the fabrics of the simulated site beside ``site``, or of the suite's; ``None`` if there are none.
 
     :raises InputError: there are two simulated sites.
     """

@@ -1,4 +1,4 @@
-"""Locks that go with the last of the processes that hold them, however they end (``flock`` of Linux)."""
+"""Locks that the kernel releases when the last process that holds them ends (``flock`` of Linux)."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ _POLL_S = 0.1
 
 
 class LockedError(InputError):
-    """Another process holds the lock; ``holder`` says which, as far as it has said so."""
+    """Another process holds the lock; ``holder`` names it if the lock file does."""
 
     def __init__(self, path: pathlib.Path, holder: str) -> None:
         super().__init__(f"{clean(str(path))}: held by {holder}")
@@ -24,17 +24,17 @@ class LockedError(InputError):
 
 @contextlib.contextmanager
 def locked(path: pathlib.Path, *, shared: bool = False, waiting: Callable[[], object] | None = None) -> Iterator[int]:
-    """Hold the file ``path``, which is made, also its folder, where it is missing; yields the file's descriptor.
+    """Lock the file ``path``, and yield its descriptor. Make the file and its folder if they are missing.
 
-    A program that is started with the descriptor (``pass_fds``) holds the lock as well, until it has ended.
+    A program that is started with the descriptor (``pass_fds``) also holds the lock until it ends.
 
-    :param shared: with others that share it; the file has to be there, and may be read-only.
-    :param waiting: called again and again while another process holds the lock; what it raises ends the waiting.
-        Without it there is no waiting.
+    :param shared: share the lock with others that share it; the file must exist, and may be read-only.
+    :param waiting: called repeatedly while another process holds the lock; an exception ends the wait. Without it
+        there is no wait.
 
-    :raises LockedError: another process holds it.
+    :raises LockedError: another process holds the lock.
     :raises InputError: the file cannot be made, or its storage has no locks.
-    :raises FileNotFoundError: there is nothing to share.
+    :raises FileNotFoundError: ``shared`` is set and the file does not exist.
     """
     source = clean(str(path))
     try:
@@ -52,7 +52,7 @@ def locked(path: pathlib.Path, *, shared: bool = False, waiting: Callable[[], ob
             waiting()
             time.sleep(_POLL_S)
         if not shared:
-            with contextlib.suppress(OSError):  # a full disk is nothing to a lock
+            with contextlib.suppress(OSError):  # the lock works on a full disk, too
                 os.ftruncate(handle, 0)
                 os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield handle
@@ -66,7 +66,7 @@ def _taken(handle: int, kind: int, source: str) -> bool:
     except BlockingIOError:
         return False
     except OSError as err:
-        raise InputError(f"cannot lock {source}: {err.strerror}; does its storage have file locks?") from err
+        raise InputError(f"cannot lock {source}: {err.strerror}; its storage may lack file locks") from err
     return True
 
 

@@ -1,4 +1,4 @@
-"""Programs that are started, told to end, and ended; who runs this one, and how busy the machine is."""
+"""Start, stop and end programs; the user of this program, and the load of the machine."""
 
 import contextlib
 import ctypes
@@ -17,17 +17,17 @@ _POLL_S = 0.05
 _PR_SET_PDEATHSIG = 1
 # Longest time without a progress line, in seconds.
 TELL_EVERY_S = 5.0
-# Is given the seconds that something has taken so far.
+# A function that gets the elapsed time in seconds.
 Tell = Callable[[float], None]
 STAT = pathlib.Path("/proc/stat")
 
 
 class StoppedError(Exception):
-    """This program was told to stop, or its time is up; the message says which."""
+    """This program got a signal, or reached its time limit; the message says which."""
 
 
 class Stop:
-    """Why to stop: empty until a signal has come or the ``deadline`` (seconds since 1970) has passed."""
+    """The reason to stop: empty until a signal arrives or the ``deadline`` (seconds since 1970) passes."""
 
     def __init__(self, deadline: float | None = None) -> None:
         self._why = ""
@@ -40,7 +40,10 @@ class Stop:
         return self._why
 
     def check(self) -> None:
-        """:raises StoppedError: there is a reason to stop."""
+        """Raise an error if there is a reason to stop.
+
+        :raises StoppedError: there is one.
+        """
         if self.why:
             raise StoppedError(self.why)
 
@@ -50,7 +53,7 @@ class Stop:
 
 @contextlib.contextmanager
 def stopping(deadline: float | None = None) -> Iterator[Stop]:
-    """SIGTERM, SIGINT and SIGHUP end nothing by themselves meanwhile: they are a reason to stop."""
+    """Turn SIGTERM, SIGINT and SIGHUP into a reason to stop; within the context they do not end the program."""
     stop = Stop(deadline)
     before = {number: signal.signal(number, stop.told) for number in _SIGNALS}
     try:
@@ -65,11 +68,11 @@ def silent(_seconds: float) -> None:
 
 
 def wait(process: "subprocess.Popen[Any]", stop: Stop, patience_s: float, tell: Tell = silent) -> int:
-    """Wait until ``process`` has ended, and end it, as ``end`` does, when there is a reason to stop.
+    """Wait until ``process`` has ended and return its exit status. End it, like ``end``, if there is a reason to stop.
 
-    Returns its exit status. ``tell`` is called every few seconds with those that have passed.
+    ``tell`` is called every few seconds with the elapsed time in seconds.
 
-    :raises StoppedError: it was ended.
+    :raises StoppedError: the process was ended.
     """
     began, told = time.monotonic(), 1
     try:
@@ -91,10 +94,10 @@ def ask(
     given: str | None = None,
     end_s: float = 1.0,
 ) -> tuple[str, str, int]:
-    """What a command says on standard output and standard error, and its exit status; no shell runs it.
+    """Run a command without a shell. Return its standard output, its standard error and its exit status.
 
     :param given: its standard input.
-    :param end_s: the time that it has to end when it is told to.
+    :param end_s: the time after SIGTERM before it is killed, in seconds.
 
     :raises OSError: it cannot be started.
     :raises subprocess.TimeoutExpired: it did not end within ``patience_s``; it was ended.
@@ -112,9 +115,9 @@ def ask(
 
 
 def end(process: "subprocess.Popen[Any]", patience_s: float) -> None:
-    """Tell ``process`` to end (SIGTERM), and after ``patience_s`` kill it with all that it started.
+    """Send SIGTERM to ``process``, and after ``patience_s`` kill it and all processes that it started.
 
-    It has to have been started with ``start_new_session``.
+    The process must have been started with ``start_new_session``.
     """
     if process.poll() is not None:
         return
@@ -128,12 +131,12 @@ def end(process: "subprocess.Popen[Any]", patience_s: float) -> None:
 
 
 def end_with_parent() -> None:
-    """Be told to end (SIGTERM) when the process that started this one ends, however that is (prctl(2)); for Popen."""
+    """Let the kernel send SIGTERM to this process when its parent ends (prctl(2)); for ``preexec_fn`` of Popen."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def user_name() -> str:
-    """The user's name, or the number when it has none; not what the environment says."""
+    """Return the user's name, or the user ID if there is no name. Do not use the environment."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -141,7 +144,7 @@ def user_name() -> str:
 
 
 def busy_seconds(stat: str, cores: set[int], ticks_per_s: int) -> float:
-    """For how long ``cores`` were busy, or taken by a hypervisor, since the machine started.
+    """Return how long ``cores`` were busy, or taken by a hypervisor, since the machine started, in seconds.
 
     :param stat: the text of ``/proc/stat`` (proc(5)): user, nice and system time are fields 1 to 3, steal is 8.
     """
@@ -151,7 +154,7 @@ def busy_seconds(stat: str, cores: set[int], ticks_per_s: int) -> float:
 
 
 class BusyCores:
-    """How many cores of those that this process may use were busy since it was last asked, whoever used them."""
+    """Measure how many of this process' allowed cores were busy since the last call, with any program."""
 
     def __init__(self) -> None:
         self._at_s, self._busy_s = time.monotonic(), self._read()

@@ -1,4 +1,4 @@
-"""Text without secrets, user names and addresses, for whoever else is shown it."""
+"""Remove secrets, user names and addresses from text that other people will see."""
 
 import ipaddress
 import re
@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 REDACTED = "REDACTED"
-# Bounded: a line of a job may be one word of megabytes.
+# The lengths are limited, because a line of a job may be one word of megabytes.
 _NAME = r"[\w.:@-]{0,64}(?:token|passw|secret|key|credential)[\w.:@-]{0,64}"
-# To the end of the word: a secret may hold any character.
+# Match to the end of the word, because a secret may contain any character.
 _SECRET = re.compile(rf"(?P<name>{_NAME}=).+", re.IGNORECASE | re.DOTALL)
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
 )
 _IN_TEXT = (
-    # To the end of the line.
+    # Match to the end of the line.
     re.compile(rf"(?P<name>{_NAME}\s*=[ \t]*)\S.*", re.IGNORECASE),
     re.compile(
         r"(?P<name>\b(?:authorization|pass(?:word|phrase|wd)|secret|(?:api|access)[ _-]?key|token)s?[\"']?:[ \t]*)\S.*",
         re.IGNORECASE,
     ),
     re.compile(r"(?P<name>://[^\s/:@]*:)[^\s/@]+(?=@)"),
-    # As GitHub, GitLab, Amazon and JSON web tokens begin.
+    # Prefixes of tokens of GitHub, GitLab and Amazon, and of JSON web tokens.
     re.compile(r"(?P<name>\b(?:gh[opusr]_|glpat-|AKIA|eyJ))[\w.-]{12,}"),
 )
 _HOMES = re.compile(r"/(?:home|users|Users)/([A-Za-z_][\w.-]{0,31})")
@@ -31,12 +31,12 @@ _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _HARDWARE = re.compile(r"(?<![\w:])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5,19}(?![\w:])")
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
 _IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
-# Everybody's.
+# Names that every system has.
 _COMMON = ("root", "nobody", "localhost")
 
 
 def redacted(command_line: str) -> str:
-    """``command_line`` without the values of what has the name of a secret."""
+    """Return ``command_line`` without the values of words whose name is that of a secret."""
     if not _SECRET.search(command_line):
         return command_line
     try:
@@ -47,7 +47,7 @@ def redacted(command_line: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """A job's output without private keys, what has the name of a secret, and what looks like one."""
+    """Return a job's output without private keys, values with the name of a secret, and texts that look like one."""
     text = _PRIVATE_KEY.sub(REDACTED, text)
     for pattern in _IN_TEXT:
         text = pattern.sub(rf"\g<name>{REDACTED}", text)
@@ -59,7 +59,10 @@ def _hidden(word: str) -> str:
 
 
 class Anonymous:
-    """Takes out of text after text what ``taken_out`` then counts. ``users``: names besides those of homes in paths."""
+    """Anonymise several texts; ``taken_out`` counts the replacements.
+
+    ``users``: names to replace, in addition to the users of homes in paths.
+    """
 
     def __init__(self, users: Iterable[str] = ()) -> None:
         self._names: dict[str, str] = {}
@@ -69,12 +72,12 @@ class Anonymous:
             self._user(user)
 
     def learn(self, text: str) -> None:
-        """Take the users of homes in ``text`` for users, in whatever text their names stand."""
+        """Replace, from now on, the names of users whose homes are in ``text``."""
         for home in _HOMES.findall(text):
             self._user(home)
 
     def text(self, text: str, file: str) -> str:
-        """``text``, which goes into ``file``, without all that."""
+        """Return ``text`` of ``file`` without secrets, user names and addresses."""
         secrets = without_secrets(text)
         self._note(file, REDACTED, secrets.count(REDACTED) - text.count(REDACTED))
         self.learn(secrets)
@@ -88,7 +91,7 @@ class Anonymous:
         return re.sub(rf"(?<![\w.-])(?:{users})(?![\w-])", lambda hit: self._noted(hit[0], "user", file), found)
 
     def value(self, value: Any, file: str) -> Any:
-        """A JSON value with every string in it treated so."""
+        """Return a JSON value with every string anonymised like ``text``."""
         if isinstance(value, str):
             return self.text(value, file)
         if isinstance(value, list):
@@ -98,7 +101,7 @@ class Anonymous:
         return value
 
     def taken_out(self) -> Iterator[tuple[str, str, int]]:
-        """(file, what stands there now, how often), without what it was."""
+        """Yield (file, replacement, count), without the original texts."""
         for file, counts in sorted(self._counts.items()):
             yield from ((file, what, count) for what, count in sorted(counts.items()))
 
@@ -134,7 +137,7 @@ class Anonymous:
 
 
 def _is_address(text: str) -> bool:
-    """Not one that every machine has, nor a version or a time that looks like one."""
+    """Return whether ``text`` is an IP address and not a loopback or unspecified one; versions and times are not."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

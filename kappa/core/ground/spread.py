@@ -1,4 +1,4 @@
-"""The robust standard deviation. A file of its own, because nothing else of this package needs numpy."""
+"""The robust standard deviation, in its own file because no other module of this package needs NumPy."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,6 @@ MAD_TO_SIGMA = 1.4826
 
 
 def robust_deviation(values: NDArray[np.float64]) -> float:
-    """The standard deviation as the median absolute deviation of the finite values gives it; NaN without any."""
+    """Return the standard deviation, from the median absolute deviation of the finite values; NaN without any."""
     known = values[np.isfinite(values)]
     return MAD_TO_SIGMA * float(np.median(np.abs(known - np.median(known)))) if known.size else np.nan

@@ -1,7 +1,7 @@
-"""Files, read within a limit and written whole or not at all; only their owner reads what is written.
+"""Read files within a size limit, and write them completely or not at all, readable only by their owner.
 
-A file is written beside its place and onto the disk, then renamed. Needs nothing but the standard library: the embedded
-cluster uses it before there is a Python environment.
+A file is written under another name and to the disk, then renamed. This module needs only the standard library: the
+embedded cluster uses it before there is a Python environment.
 """
 
 import contextlib
@@ -19,25 +19,25 @@ from kappa.core.ground.errors import InputError
 
 
 def read_text(path: Path, limit_bytes: int, errors: str = "strict") -> str:
-    """The file's text, which is UTF-8; ``errors`` as in ``open``.
+    """Return the file's text, decoded as UTF-8; ``errors`` as in ``open``.
 
-    :raises OSError: it cannot be read, is no regular file (a pipe would never end), or is larger than
+    :raises OSError: the file is not readable, is no regular file (a pipe would never end), or is larger than
         ``limit_bytes``; ``strerror`` says which.
     :raises UnicodeDecodeError: it is not UTF-8.
     """
-    # As text files are read elsewhere: one kind of line end.
+    # Python's text mode also gives only one kind of line end.
     return _one_kind_of_line_end(read_bytes(path, limit_bytes).decode("utf-8", errors))
 
 
 def read_bytes(path: Path, limit_bytes: int) -> bytes:
-    """All that is in the file.
+    """Return the file's content.
 
     :raises OSError: as ``read_text``.
     """
     with _opened(path) as file:
         size = min(os.fstat(file.fileno()).st_size, limit_bytes)
         content = file.read(size + 1)
-        if len(content) > size:  # it grows, or has no size, as in /proc
+        if len(content) > size:  # it grows, or has no size, like files in /proc
             content += file.read(limit_bytes - size)
     if len(content) > limit_bytes:
         raise OSError(errno.EFBIG, f"larger than {limit_bytes:,} bytes", str(path))
@@ -45,9 +45,9 @@ def read_bytes(path: Path, limit_bytes: int) -> bytes:
 
 
 def read_end(path: Path, limit_bytes: int) -> str:
-    """The last whole lines of a file, of ``limit_bytes`` at most; what is no UTF-8 is replaced.
+    """Return the last complete lines of a file, at most ``limit_bytes``; replace bytes that are not UTF-8.
 
-    :raises OSError: it cannot be read, or is no regular file.
+    :raises OSError: the file is not readable, or is no regular file.
     """
     with _opened(path) as file:
         begin = max(0, os.fstat(file.fileno()).st_size - limit_bytes)
@@ -75,7 +75,7 @@ def _one_kind_of_line_end(text: str) -> str:
 
 @contextlib.contextmanager
 def private() -> Iterator[None]:
-    """What is made meanwhile only its owner may read, also by programs that are started."""
+    """Make new files readable only by their owner within the context, also files of started programs."""
     before = os.umask(0o077)
     try:
         yield
@@ -85,28 +85,28 @@ def private() -> Iterator[None]:
 
 @contextlib.contextmanager
 def written_beside(path: pathlib.Path, mode: int = 0o600, *, lasting: bool = True) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` when the block ends; a reader sees the old file or the new one, no part.
+    """Yield a file that replaces ``path`` when the block ends; a reader sees the old file or the new one, never a part.
 
-    What a killed writer leaves has a hidden name that ends in ``.part``.
+    A killed writer leaves a hidden file whose name ends in ``.part``.
 
     :param mode: the file's permissions.
-    :param lasting: wait until a power cut cannot undo it; a busy disk may take seconds.
+    :param lasting: wait until a power cut cannot undo the write; a busy disk may take seconds.
 
-    :raises InputError: the file cannot be written; nothing is left behind, which is so after any other error, too.
+    :raises InputError: the file cannot be written. After any error no partial file is left.
     """
     part = None
     try:
-        if _is_no_file(path):  # Root would replace /dev/null for everybody.
+        if _is_no_file(path):  # Root would replace /dev/null for all users.
             with open(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:
                 yield stream
             return
-        # An unforeseeable name: neither a left-over nor a link is in the way.
+        # A random name, so that no leftover file and no link is in the way.
         handle, part = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
         with open(handle, "wb") as file:
             yield file
             os.fchmod(handle, mode)
             file.flush()
-            if lasting:  # Else the new name may survive a power cut and what it names may not.
+            if lasting:  # Otherwise the new name may survive a power cut, but not the file's content.
                 os.fsync(handle)
         os.replace(part, path)
         part = None
@@ -121,21 +121,21 @@ def written_beside(path: pathlib.Path, mode: int = 0o600, *, lasting: bool = Tru
 
 
 def _is_no_file(path: pathlib.Path) -> bool:
-    """Whether the path is a device or a pipe, or one of /dev/stdout and its kind, which are links."""
+    """Return whether the path is a device or a pipe, or a link such as /dev/stdout."""
     return path.exists() and (not path.is_file() or (path.is_symlink() and path.parent == pathlib.Path("/dev")))
 
 
 def write_atomically(path: pathlib.Path, text: str, mode: int = 0o600, *, lasting: bool = True) -> None:
-    """Write ``text`` as UTF-8 to ``path``, all of it or nothing; ``mode`` and ``lasting`` as above.
+    """Write ``text`` as UTF-8 to ``path``, completely or not at all; ``mode`` and ``lasting`` as `written_beside`.
 
-    :raises InputError: the file cannot be written; nothing is left behind.
+    :raises InputError: the file cannot be written; no partial file is left.
     """
     with written_beside(path, mode, lasting=lasting) as file:
         file.write(text.encode("utf-8"))
 
 
 def sync_folder(folder: pathlib.Path) -> None:
-    """Make new names in ``folder`` last, where its storage knows how; elsewhere the old file may come back, whole."""
+    """Make new names in ``folder`` survive a power cut, if its storage can; otherwise the old file may come back."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -145,7 +145,7 @@ def sync_folder(folder: pathlib.Path) -> None:
 
 
 def sync_tree(folder: pathlib.Path) -> None:
-    """Make ``folder`` and all regular files below it last, those that another program wrote, too.
+    """Make ``folder`` and all regular files below it survive a power cut, also files of other programs.
 
     :raises OSError: the storage could not keep a file.
     """
@@ -162,7 +162,7 @@ def sync_tree(folder: pathlib.Path) -> None:
 
 
 def make_folder(path: pathlib.Path) -> None:
-    """Make the folder ``path`` and those above it where there is none.
+    """Make the folder ``path`` and its parents if they do not exist.
 
     :raises InputError: it cannot be made.
     """

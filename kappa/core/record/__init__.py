@@ -1,4 +1,4 @@
-"""What a check leaves behind and a report reads: one set of structures, and how a report file becomes them.
+"""The data that checks write and reports read: one set of structures, and a reader for report files.
 
 Checks, reports, ``kappa.tools`` and ``kappa.app`` may import it.
 """

@@ -1,6 +1,6 @@
-"""What was done to nodes, or left undone and why: a file for each action in ``results/SITE/history/actions``.
+"""Record actions on nodes, also declined ones, with their reasons: one file each in ``results/SITE/history/actions``.
 
-A file is written before the command runs, so that none goes without a record, and again when its outcome is known.
+Kappa writes a file before the command runs, so that each command has a record, and again when it knows the outcome.
 """
 
 import datetime
@@ -14,7 +14,7 @@ from kappa.core.ground.documents import load_json
 from kappa.core.ground.whole_files import make_folder, write_atomically
 
 FOLDER = "actions"
-# What begins a drain's reason, with the number of the action that gave it.
+# The beginning of a drain's reason; the number of the action follows.
 MARK = "kappa-quarantine"
 
 What = Literal["drain", "keep", "return", "release"]
@@ -22,8 +22,11 @@ Outcome = Literal["begun", "done", "declined", "failed"]
 
 
 class Evidence(Struct, frozen=True):
-    """A finding that names a node: its ``kind`` (as in ``kappa.core.vocabulary.rules``, or ``test`` when it failed
-    its test), the check and its case, where it ran, and what it found."""
+    """A finding that names a node.
+
+    ``kind`` is one of ``kappa.core.vocabulary.rules.EVIDENCE``, or ``test`` if the node failed its test. ``check``,
+    ``case`` and ``partition`` say what ran and where, ``text`` what it found.
+    """
 
     kind: str
     check: str
@@ -33,8 +36,12 @@ class Evidence(Struct, frozen=True):
 
 
 class Action(Struct, frozen=True, kw_only=True):
-    """``keep``: a quarantine that goes on, because its test was not passed; ``return``: given back after a test;
-    ``release``: without. Times in seconds since 1970; ``report`` is where the evidence was measured."""
+    """An action on a node.
+
+    ``keep``: the quarantine continues, because the node did not pass its test. ``return``: the node is given back after
+    a test. ``release``: it is given back without a test. Times are in seconds since 1970. ``report`` is the report with
+    the evidence.
+    """
 
     what: What
     node: str
@@ -48,18 +55,18 @@ class Action(Struct, frozen=True, kw_only=True):
 
     @property
     def number(self) -> str:
-        """By which a drain's reason tells of it, to the millisecond."""
+        """The number of the action in a drain's reason: its time to the millisecond."""
         moment = datetime.datetime.fromtimestamp(self.time, datetime.UTC)
         return f"{moment:%Y%m%dT%H%M%S}{moment.microsecond // 1000:03}"
 
     @property
     def mark(self) -> str:
-        """What the reason of its drain begins with."""
+        """The beginning of the drain's reason."""
         return f"{MARK} {self.number}:"
 
     @property
     def quarantines(self) -> bool:
-        """Whether a command was run that takes the node out: Slurm says whether it did, also where it failed."""
+        """Whether a command ran that drains the node. Only Slurm tells whether it had an effect, even if it failed."""
         return self.what in ("drain", "keep") and self.outcome != "declined"
 
 
@@ -75,9 +82,9 @@ def keep_action(history: pathlib.Path, action: Action) -> None:
 
 
 def load_actions(history: pathlib.Path) -> list[Action]:
-    """All of them, oldest first.
+    """Return all actions, oldest first.
 
-    :raises InputError: one cannot be read; names the file and the key.
+    :raises InputError: a file is not readable or not valid; names the file and the key.
     """
     found = [load_json(path, Action) for path in sorted((history / FOLDER).glob("*.json"))]
     return sorted(found, key=lambda action: action.time)

@@ -1,4 +1,4 @@
-"""What a check leaves behind, as it is written and as it is read."""
+"""The structures that checks write and reports read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -11,13 +11,13 @@ from kappa.core.ground.documents import fit
 S = TypeVar("S", bound=Struct)
 
 RANK_CRASHED = "crash of a rank:"
-"""Quantity of a finding against the node on which the first rank crashed."""
+"""Quantity of a finding about the node on which the first rank crashed."""
 
 
 class Figure(Struct, frozen=True, array_like=True):
-    """An entry of ReFrame's ``perfvalues``: anything may have been extracted as the value.
+    """An entry of ReFrame's ``perfvalues``. ReFrame may have extracted a value of any type.
 
-    The bounds are fractions of the reference, or absolute when it is 0; ``None`` is unbounded.
+    The bounds are fractions of the reference, or absolute if it is 0; ``None`` means no bound.
     """
 
     value: float | bool | str | list[Any] | dict[str, Any] | None
@@ -33,9 +33,9 @@ class Figure(Struct, frozen=True, array_like=True):
 
 
 def figures_of(perfvalues: Mapping[str, Figure | Sequence[Any]] | None) -> dict[str, Figure]:
-    """Each metric and its figure, from ReFrame's ``perfvalues``, read from a report or of a check that has just run.
+    """Return each metric's figure, from ReFrame's ``perfvalues`` of a report or of a check that has just run.
 
-    A key there is ``SYSTEM:PARTITION:METRIC``.
+    A key of ``perfvalues`` is ``SYSTEM:PARTITION:METRIC``.
     """
     return {
         key.rpartition(":")[2]: entry if isinstance(entry, Figure) else Figure(*entry)
@@ -44,8 +44,8 @@ def figures_of(perfvalues: Mapping[str, Figure | Sequence[Any]] | None) -> dict[
 
 
 class Curve(Struct, frozen=True):
-    """A quantity over another, for instance latency over message size; ``gated`` maps x, as text, to
-    the metric at that point."""
+    """A quantity over another one, for instance latency over message size; ``gated`` maps x, as text, to the metric at
+    that point."""
 
     x: str
     x_unit: str
@@ -56,7 +56,7 @@ class Curve(Struct, frozen=True):
 
 
 class HeatMap(Struct, frozen=True):
-    """A quantity over two others; ``points`` are (x, y, z)."""
+    """A quantity over two other ones; ``points`` are (x, y, z)."""
 
     x: str
     x_unit: str
@@ -75,9 +75,9 @@ class PerNode(Struct, frozen=True):
 
 
 class MatrixFile(Struct, frozen=True):
-    """Where the values of a large matrix lie, and what is known of them without it.
+    """The file with the values of a large matrix, and a summary of the values.
 
-    ``name`` is the file's in the folder ``matrices`` beside the report, ``missing`` counts the pairs without a figure.
+    ``name`` is the file's name in the folder ``matrices`` beside the report; ``missing`` counts pairs without a figure.
     """
 
     name: str
@@ -89,10 +89,9 @@ class MatrixFile(Struct, frozen=True):
 
 
 class Matrix(Struct, frozen=True):
-    """A figure for each pair of ``nodes``, or of groups of them: a row and a column for each; ``None`` where there is
-    none.
+    """A figure for each pair of ``nodes`` or groups of nodes, a row and a column each; ``None`` for no figure.
 
-    ``values``, or the ``file`` with these: one of them is there.
+    Either ``values`` or the ``file`` with the values is set.
     """
 
     unit: str
@@ -112,9 +111,11 @@ class Matrix(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What a check has against a node, link, switch, a file system's target or server, or an adapter that is slow on
-    all nodes (``rail``, which blames no ``nodes``). ``score`` is how many times the noise it stands out, ``None`` where
-    nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
+    """A check's evidence about a node, link, switch, a file system's target or server, or an adapter.
+
+    ``rail`` is an adapter that is slow on all nodes; it blames no ``nodes``. ``slowdown`` is how many times slower than
+    its equals the part is. ``score`` is the deviation in multiples of the noise, ``None`` if nothing was measured.
+    """
 
     kind: Literal["node", "link", "switch", "target", "server", "rail"]
     name: str
@@ -128,8 +129,8 @@ class Finding(Struct, frozen=True):
 class Scaling(Struct, frozen=True):
     """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank.
 
-    ``kappa_us`` is the median of ``kappa_repeats_us`` where these were recorded. ``heaviest_task_us``: no step can be
-    shorter, however many ranks.
+    ``kappa_us`` is the median of ``kappa_repeats_us`` if these were recorded. ``heaviest_task_us`` is the lower limit
+    of a step's time with any number of ranks.
     """
 
     series: str
@@ -144,8 +145,10 @@ class Scaling(Struct, frozen=True):
 
 
 class LoadByOthers(Struct, frozen=True):
-    """What others than the job used of a node, or of the machine that all nodes share, while it was measured; what a
-    hypervisor gave to others, ``steal_cores``, is among ``cores``."""
+    """The use of a node, or of the machine that all nodes share, by other programs than the job during a measurement.
+
+    ``cores`` contains ``steal_cores``, the cores that a hypervisor gave to other machines.
+    """
 
     cores: float
     of_cores: float
@@ -154,7 +157,7 @@ class LoadByOthers(Struct, frozen=True):
 
 
 class CensusCase(Struct, frozen=True):
-    """A case that the site offers, the features that its parameters need, and each (partition, environment)."""
+    """A case that the site offers: the features that its parameters need, and its places (partition, environment)."""
 
     name: str
     features: tuple[str, ...]
@@ -162,7 +165,7 @@ class CensusCase(Struct, frozen=True):
 
 
 class CensusPartition(Struct, frozen=True):
-    """What a partition has, as the site says; sockets and NUMA domains are 0 where it gives no topology."""
+    """A partition as the site describes it; sockets and NUMA domains are 0 if the site states no topology."""
 
     nodes: int
     sockets: int
@@ -171,7 +174,7 @@ class CensusPartition(Struct, frozen=True):
 
 
 class CensusCheck(Struct, frozen=True):
-    """A check of the suite; ``offered`` when some partition and environment of the site has all it needs."""
+    """A check of the suite; ``offered`` if a partition and environment of the site have all features that it needs."""
 
     name: str
     family: str
@@ -179,7 +182,7 @@ class CensusCheck(Struct, frozen=True):
     missing: tuple[str, ...]
     tags: tuple[str, ...] = ()
     cases: tuple[CensusCase, ...] | None = None
-    """``None`` in reports from before the census listed them."""
+    """``None`` in reports that are older than this field."""
 
 
 class NotLoaded(Struct, frozen=True):
@@ -200,8 +203,11 @@ class Census(Struct, frozen=True):
 
 
 class ReferenceSource(Struct, frozen=True):
-    """Where a reference comes from: contract, vendor, theoretical, learned or simulated. A learned one says which
-    slow-down, as a share, its bound finds with 95 % in a run and over a week of nights."""
+    """The source of a reference: contract, vendor, theoretical, learned or simulated.
+
+    For a learned reference, ``finds_in_a_run`` and ``finds_in_a_week`` are the slow-downs, as a share, that its bound
+    finds with a probability of 95 % in one run and in a week of nights.
+    """
 
     source: str
     date: str
@@ -212,8 +218,8 @@ class ReferenceSource(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):
-    """What explains a change of a figure; ``sha256`` is that of the executable, ``files`` are those of other programs
-    and libraries."""
+    """Facts that can explain a change of a figure. ``sha256`` is the executable's; ``files`` maps other programs and
+    libraries to theirs."""
 
     nodelist: tuple[str, ...] = ()
     kernel: str = ""
@@ -225,7 +231,7 @@ class Origin(Struct, frozen=True, omit_defaults=True):
 
 
 class SpackSpec(Struct, frozen=True, omit_defaults=True):
-    """What Spack built; ``compiler`` and ``mpi`` as `gcc@12.2.0`, empty where there is none."""
+    """A package that Spack built; ``compiler`` and ``mpi`` as `gcc@12.2.0`, empty if there is none."""
 
     name: str
     version: str
@@ -235,8 +241,10 @@ class SpackSpec(Struct, frozen=True, omit_defaults=True):
 
 
 class Provenance(Origin, frozen=True, omit_defaults=True):
-    """What ran where, as the job found it on its first node; ``spec`` is that of the executable, ``other_jobs`` are the
-    numbers of those that had nodes of its, too, when it began."""
+    """The origin of a result, as the job recorded it on its first node.
+
+    ``spec`` is the executable's. ``other_jobs`` are the numbers of jobs that also had some of its nodes at its start.
+    """
 
     hostname: str = ""
     cpu_model: str = ""
@@ -251,7 +259,7 @@ class Provenance(Origin, frozen=True, omit_defaults=True):
 
 
 class LinkUse(Struct, frozen=True):
-    """A link of a simulated machine: what it carried, and for which share of the time at its full bandwidth."""
+    """A link of a simulated machine: the bytes that it carried, and the share of time at its full bandwidth."""
 
     name: str
     carried_bytes: float
@@ -260,7 +268,7 @@ class LinkUse(Struct, frozen=True):
 
 
 class Simulation(Struct, frozen=True):
-    """What was simulated; ``kind`` is calibrated or spec-only, ``platform_sha256`` that of the simulator's input."""
+    """The simulated machine; ``platform_sha256`` is the SHA-256 of the simulator's input."""
 
     fabric: str
     variant: str
@@ -270,28 +278,28 @@ class Simulation(Struct, frozen=True):
 
 
 class Figures(Struct, frozen=True):
-    """The metrics of a measurement; ``None`` where nothing was measured."""
+    """The metrics of a measurement; ``None`` if nothing was measured."""
 
     perfvalues: dict[str, Figure] | None = None
 
 
 class FiguresOfNodes(Figures, frozen=True):
-    """And the figures of each node."""
+    """The metrics of a measurement, and the figures of each node."""
 
     per_node: dict[str, PerNode] = {}
 
 
 class Measurement(FiguresOfNodes, frozen=True):
-    """All that a check measured; twice when it was measured again in the same allocation.
+    """All results of one measurement by a check. A case has two if it was re-measured in the same allocation.
 
-    ``suspects`` are nodes that the check's own measurement points at, ``findings`` ranked evidence against nodes,
-    links, switches and storage, ``hint`` the one line that an operator needs first when the check fails.
-    ``load_by_others`` is by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too
-    much to blame a node. ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in
-    which Slurm ended the job, NO_STEP where it did not start a step, or FORGOTTEN where it lists the job no more; all
-    say nothing of a node.
-    ``validity`` says of a benchmark with rules whether its result is valid by these. ``notes`` say what else a reader
-    of the figures should know, such as lines of a library in the output.
+    ``suspects`` are nodes that the check's own measurement names. ``findings`` are ranked evidence about nodes, links,
+    switches and storage. ``hint`` is the line that an operator needs first if the check fails.
+    ``load_by_others`` is by node, or for ``this machine`` if nodes share one. ``robbed`` says why that load was too
+    high to blame a node. ``hung_on`` are the nodes that prevented the measurement. ``ended_by_slurm`` is the state in
+    which Slurm ended the job, NO_STEP if Slurm did not start a step, or FORGOTTEN if Slurm no longer lists the job;
+    none of them blames a node.
+    ``validity`` says whether the result of a benchmark with rules is valid. ``notes`` are further remarks for the
+    reader, for instance lines of a library in the output.
     """
 
     curves: dict[str, Curve] = {}
@@ -313,7 +321,7 @@ class Measurement(FiguresOfNodes, frozen=True):
 
 
 def written(value: Struct) -> Any:
-    """``value`` as plain data, which a check keeps for the report.
+    """Return ``value`` as plain data, which a check keeps for the report.
 
     :raises InputError: a field has the wrong type; names its path.
     """
@@ -323,5 +331,5 @@ def written(value: Struct) -> Any:
 
 
 def _plain(number: Any) -> Any:
-    """What a check computed with NumPy."""
+    """Return a NumPy number as a Python number."""
     return number.item()

@@ -1,8 +1,8 @@
-"""The journal of a session: its cases as they end. ReFrame writes its report at the end, and may be killed before.
+"""Write and read the journal of a session: its cases as they end. ReFrame may be killed before it writes its report.
 
-Each line is a JSON object. Who starts ReFrame makes the file with ``{"site": NAME, "locks": [PATH, …]}``.
-ReFrame adds one ``{"session_info": …}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has ended, as
-its report would hold them. The session is dead when nobody holds its locks.
+Each line is a JSON object. The program that starts ReFrame writes the first line, ``{"site": NAME, "locks": [PATH,
+…]}``. ReFrame adds one ``{"session_info": …}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has
+ended, in the format of its report. The session is dead if no process holds its locks.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-#: Names the file to ReFrame; without it there is no journal.
+#: The variable that gives ReFrame the file; without it ReFrame writes no journal.
 VARIABLE = "KAPPA_JOURNAL"
 _SUFFIX = ".journal"
 
@@ -22,16 +22,16 @@ def journal_of(report: pathlib.Path) -> pathlib.Path:
 
 
 def begin_journal(journal: pathlib.Path, site: str, locks: Sequence[int]) -> None:
-    """Make the journal of a session of ``site`` that holds the descriptors ``locks``.
+    """Create the journal of a session of ``site`` that holds the locks with the descriptors ``locks``.
 
-    :raises OSError: it cannot be written.
+    :raises OSError: the file cannot be written.
     """
     paths = [os.readlink(f"/proc/self/fd/{lock}") for lock in locks]
     journal.write_text(json.dumps({"site": site, "locks": paths}) + "\n", encoding="utf-8")
 
 
 def begun(text: str) -> tuple[str, list[pathlib.Path]]:
-    """The site and the locks in the text of a journal; empty where it does not tell them."""
+    """Return the site and the locks in the text of a journal; empty if the first line is not valid."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
         first = json.loads(text.partition("\n")[0])
         return str(first["site"]), [pathlib.Path(lock) for lock in first["locks"]]
@@ -39,12 +39,12 @@ def begun(text: str) -> tuple[str, list[pathlib.Path]]:
 
 
 def report_with(journal: pathlib.Path) -> pathlib.Path:
-    """The report whose journal this is."""
+    """Return the path of the report that belongs to this journal."""
     return journal.with_name(journal.name.removesuffix(_SUFFIX))
 
 
 class Journal:
-    """Adds lines to the file, each as a whole or not at all; what a full disk refuses is added with the next."""
+    """Add lines to the file, each completely or not at all. Lines that a full disk refuses are added with the next."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -65,19 +65,20 @@ class Journal:
 
 
 def report_of(text: str, why: str) -> dict[str, Any] | None:
-    """A report, as ReFrame writes it, of the cases in a journal; ``None`` when none had ended.
+    """Return a report in ReFrame's format with the cases in a journal; ``None`` if no case had ended.
 
-    :param text: of the journal; its last line may be a part. :param why: the session did not come to its end.
+    :param text: the journal's text; its last line may be incomplete.
+    :param why: the reason why the session did not end normally.
     """
     info: dict[str, Any] = {}
     cases: dict[int, tuple[int, Any]] = {}
     for line in text.split("\n"):
-        # A line that is none of ours, or a part, tells of no case.
+        # A foreign or incomplete line contains no case.
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
             found = json.loads(line)
             info |= found.get("session_info", {})
             if "case" in found:
-                # A case that failed after it had passed is told twice.
+                # A case that failed after it had passed is in the journal twice.
                 cases[int(found["number"])] = int(found["run"]), found["case"]
     if not cases:
         return None

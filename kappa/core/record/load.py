@@ -1,4 +1,4 @@
-"""Reads ReFrame's JSON report: finds it and its raw output, checks its shape, cleans every string."""
+"""Read ReFrame's JSON report: find it and its raw output, check its structure, clean every string."""
 
 import contextlib
 import os
@@ -27,33 +27,36 @@ from kappa.core.record.model import (
     pinned_node,
 )
 
-# Folder beside a report with the reports of what was measured again.
+# Folder beside a report with the reports of re-measurements in other jobs.
 CONFIRMATIONS = "confirmations"
-# ReFrame's names: of what failed or still runs, and of what passed.
+# ReFrame's folders: the first for failed and running cases, the second for passed ones.
 STAGE, OUTPUT = "stage", "output"
-# Beside the output of what was measured again in the same allocation: that of the first measurement.
+# Folder beside the output of a re-measurement in the same allocation: the output of the first measurement.
 FIRST_FOLDER = "first_measurement"
-# Beside them, and not removed with them: figures of pairs, too many for the report.
+# Folder beside STAGE and OUTPUT, not deleted with them: figures of pairs that are too many for the report.
 MATRICES = "matrices"
-# What ReFrame itself printed.
+# ReFrame's own output.
 PRINTED = "reframe.out"
-# The page beside a report that leads to its raw output.
+# The page beside a report with links to its raw output.
 PAGE = "report.html"
 T = TypeVar("T")
 PATTERNS = ("run-report*.json", "report*.json")
-# The largest report of a cluster of a thousand nodes is a tenth of it.
+# Ten times the largest report of a cluster of a thousand nodes.
 MAX_REPORT_BYTES = 512 * 2**20
-# What ReFrame writes for a variable that was never set.
+# ReFrame's value for a variable that was never set.
 _UNDEFINED = "<undefined>"
 
 
 def raw_folder(report: pathlib.Path) -> pathlib.Path:
-    """The folder with ``STAGE``, ``OUTPUT`` and ``PRINTED`` of this report's session; several may confirm one run."""
+    """Return the folder with ``STAGE``, ``OUTPUT`` and ``PRINTED`` of this report's session.
+
+    Several sessions may confirm one run, so each confirmation has its own folder.
+    """
     return report.with_suffix("") if report.parent.name == CONFIRMATIONS else report.parent
 
 
 def raw_output_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Every folder ``STAGE`` or ``OUTPUT`` of the sessions whose reports lie below ``folder``."""
+    """Yield every folder ``STAGE`` or ``OUTPUT`` of the sessions whose reports are below ``folder``."""
     for place, names, _ in os.walk(folder):
         raw = [name for name in names if name in (STAGE, OUTPUT)]
         names[:] = [name for name in names if name not in raw]
@@ -61,9 +64,9 @@ def raw_output_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def as_it_lies(folder: str | None, prefix: str, kept: pathlib.Path) -> str | None:
-    """The ``folder`` of a case, below the ``prefix`` of its session then, where it lies below ``kept`` now.
+    """Return the present place of a case's ``folder``, which was below its session's ``prefix``, below ``kept``.
 
-    ``folder`` itself when there is none of that name: what ran without a folder of its own lies where it ran.
+    Return ``folder`` itself if ``kept`` has no such folder: a case without its own folder stays where it ran.
     """
     recorded = pathlib.PurePath(folder or "")
     if not folder or not prefix or not recorded.is_relative_to(prefix):
@@ -73,7 +76,7 @@ def as_it_lies(folder: str | None, prefix: str, kept: pathlib.Path) -> str | Non
 
 
 def find_report(run: pathlib.Path) -> pathlib.Path:
-    """The report file ``run``, or the newest report in the folder ``run``.
+    """Return the report file ``run``, or the newest report in the folder ``run``.
 
     :raises InputError: there is none.
     """
@@ -88,8 +91,8 @@ def find_report(run: pathlib.Path) -> pathlib.Path:
 def load_session(run: pathlib.Path) -> Session:
     """Read the report at ``run``, a file or a folder of reports.
 
-    :raises InputError: there is no report, it is no valid JSON, or it has not the shape of a ReFrame report;
-        names the file and the key.
+    :raises InputError: there is no report, it is not valid JSON, or it does not have the structure of a ReFrame
+        report; names the file and the key.
     """
     path = find_report(run)
     session = _session(path)
@@ -112,16 +115,19 @@ def _session(path: pathlib.Path) -> Session:
 
 
 def read(path: pathlib.Path, source: str) -> str:
-    """The text of the report at ``path``, which messages call ``source``.
+    """Return the text of the report at ``path``, which messages call ``source``.
 
-    :raises InputError: it cannot be read, is too large or is no UTF-8.
+    :raises InputError: the file is not readable, is too large or is not UTF-8.
     """
     return json_text(path, source, MAX_REPORT_BYTES)
 
 
 def decoded(text: str, kind: type[T]) -> T | None:
-    """A report's text as ``kind``, if nothing in it is to be cleaned or left out; of a key that comes twice the last
-    counts. Ten times faster than ``fit(parse_report(text))``, which names what does not fit."""
+    """Return a report's text as ``kind`` if nothing in it needs to be cleaned or left out, otherwise ``None``.
+
+    If a key occurs twice, the last one counts. This is ten times faster than ``fit(parse_report(text))``, which names
+    the value that does not fit.
+    """
     if not is_clean_json(text) or _UNDEFINED in text:
         return None
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
@@ -130,9 +136,9 @@ def decoded(text: str, kind: type[T]) -> T | None:
 
 
 def parse_report(text: str, source: str) -> Any:
-    """What a report's text holds, with every string in it clean, and without what ReFrame or a check could not set.
+    """Return the document in a report's text, with every string clean, and without values that were never set.
 
-    :raises InputError: it is no valid JSON.
+    :raises InputError: the text is not valid JSON.
     """
     document = parse_json(text, source)
     if isinstance(document, dict):
@@ -140,7 +146,7 @@ def parse_report(text: str, source: str) -> Any:
             _leave_out_unset(info)
     for case in cases_of(document):
         _leave_out_unset(case)
-        # A check that is not Kappa's may use the names of Kappa's variables for something else.
+        # Other checks than Kappa's may use the names of Kappa's variables with another meaning.
         for key in () if "check_class" in case else KAPPA_FIELDS & case.keys():
             del case[key]
     return document
@@ -152,7 +158,7 @@ def _leave_out_unset(entry: dict[str, Any]) -> None:
 
 
 def cases_of(document: Any) -> Iterator[dict[str, Any]]:
-    """The test cases of a document whose shape is not checked yet."""
+    """Yield the test cases of a document whose structure is not checked yet."""
     for run in _dicts(document.get("runs") if isinstance(document, dict) else None):
         yield from _dicts(run.get("testcases"))
 
@@ -162,7 +168,10 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def _matrix_folders(info: SessionInfo, raw: pathlib.Path) -> tuple[str, ...]:
-    """Beside the report, or where the session had its raw output: ReFrame alone may write its report elsewhere."""
+    """Return the folders for matrices: beside the report, or beside the session's raw output.
+
+    The two differ if ReFrame was started without Kappa and wrote its report elsewhere.
+    """
     written = [pathlib.Path(info.prefix_output).parent] if info.prefix_output else []
     return tuple(str(folder / MATRICES) for folder in (raw, *written))
 
@@ -186,7 +195,7 @@ def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -
     )
     if case.first_measurement.perfvalues is None:
         return case
-    # As if its job had not measured again, for figures out of bounds or for a node that they single out.
+    # The case as if its job had not re-measured, which it did because of out-of-bounds figures or an odd node.
     failed = any(figure.failed for figure in case.first_measurement.perfvalues.values())
     first = replace(case, **asdict(case.first_measurement), first_measurement=Measurement(), scaling=None,
                     result="fail" if failed else "pass", fail_phase="performance" if failed else "", fail_reason="",

@@ -1,7 +1,7 @@
-"""Figures of every pair of nodes: small ones in the report, large ones in a compact file beside it.
+"""Keep a figure for every pair of nodes: small matrices in the report, large ones in a compact file beside it.
 
-A matrix of a thousand nodes is 20 MB of text and 4 MB of such a file: NumPy's archive of one array of 32-bit floats,
-named after its SHA-256, so that none takes the place of another and what is damaged is seen.
+A matrix of a thousand nodes needs 20 MB as text and 4 MB in a file. The file is NumPy's archive of one array of 32-bit
+floats. Its name is its SHA-256, so that no file replaces another and damage is noticed.
 """
 
 import hashlib
@@ -21,7 +21,8 @@ from kappa.core.record.evidence import Matrix, MatrixFile
 
 Floats = NDArray[np.float64]
 
-# Up to so many nodes, whose pairs the page names one by one, a report holds all: it can be read and copied by itself.
+# Up to this number of nodes the report itself contains the values, so that it is complete without the file. The page
+# names the pairs of so many nodes one by one.
 INLINE_NODES = 64
 _HEADER_BYTES = 4096  # of NumPy's file and the archive's, at most
 
@@ -29,10 +30,12 @@ _HEADER_BYTES = 4096  # of NumPy's file and the archive's, at most
 def recorded(
     unit: str, nodes: Sequence[str], values: Floats, folder: pathlib.Path, of: Literal["nodes", "groups of nodes"]
 ) -> Matrix:
-    """What a report has of ``values``, n x n with NaN where there is no figure; a large one is written into ``folder``.
+    """Return the matrix for the report; write a large one to a file in ``folder``.
+
+    :param values: n x n, NaN for no figure.
 
     :raises InputError: the file cannot be written.
-    :raises ValueError: there is no row and column for each of the nodes.
+    :raises ValueError: ``values`` does not have one row and one column for each node.
     """
     inline = tuple(tuple(None if np.isnan(value) else float(value) for value in row) for row in values[:INLINE_NODES])
     if len(nodes) <= INLINE_NODES or values.shape != (len(nodes), len(nodes)):
@@ -51,10 +54,10 @@ def recorded(
 
 
 def values_of(matrix: Matrix, folders: Sequence[str]) -> Floats:
-    """n x n, NaN where there is no figure.
+    """Return the values, n x n, NaN for no figure.
 
-    :param folders: where its file may lie, the likeliest first.
-    :raises InputError: the file is not kept, or it is not the one that was written; for people, in a few words.
+    :param folders: the possible folders of the file, the likeliest first.
+    :raises InputError: the file is missing or damaged; the message is short and for people.
     """
     if matrix.file is None:
         return np.array(matrix.values, dtype=float).reshape(len(matrix.nodes), len(matrix.nodes))
@@ -69,12 +72,12 @@ def values_of(matrix: Matrix, folders: Sequence[str]) -> Floats:
     except OSError as err:
         raise InputError(f"{clean(str(err.filename))[:300]}: {err.strerror}") from err
     if hashlib.sha256(content).hexdigest() != matrix.file.sha256:
-        raise InputError(f"{clean(str(path))}: damaged: another SHA-256 than when it was written")
+        raise InputError(f"{clean(str(path))}: damaged: its SHA-256 has changed since it was written")
     return _unpacked(content, size, most_bytes, clean(str(path)))
 
 
 def _unpacked(content: bytes, size: int, most_bytes: int, source: str) -> Floats:
-    # The report itself may come from anywhere, so its SHA-256 proves nothing of what is in here.
+    # The report may come from an unknown source, so that the SHA-256 in it does not make this file trustworthy.
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked_bytes = sum(member.file_size for member in archive.infolist())
@@ -82,8 +85,8 @@ def _unpacked(content: bytes, size: int, most_bytes: int, source: str) -> Floats
             raise ValueError(f"larger than {size} x {size} figures")
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             values = arrays["values"]
-    except Exception as err:  # A hostile archive makes its readers raise errors of many kinds, MemoryError among them.
-        raise InputError(f"{source}: no archive of NumPy with the array values: {clean(str(err))[:100]}") from None
+    except Exception as err:  # A hostile archive can cause many kinds of errors, including MemoryError.
+        raise InputError(f"{source}: not a NumPy archive with the array values: {clean(str(err))[:100]}") from None
     if not isinstance(values, np.ndarray) or values.shape != (size, size) or values.dtype != np.float32:
         raise InputError(f"{source}: not {size} x {size} figures")
     return np.asarray(values, dtype=float)

@@ -1,6 +1,6 @@
-"""A session and its cases: what is read of ReFrame's report, and what follows from it. Strings are clean.
+"""A session and its cases: the parts of ReFrame's report that Kappa reads, and values derived from them.
 
-Only what is needed is read, so that newer versions of ReFrame still fit.
+All strings are clean. Kappa reads only the fields that it needs, so that reports of newer ReFrame versions fit, too.
 """
 
 import hashlib
@@ -35,39 +35,40 @@ from kappa.core.record.evidence import (
 _SEPARATOR = " %"
 _NODE, _PARTITION, _REPEAT = ".nid=", ".part=", ".repeat_no="
 
-# How a case was measured again: in its own job, or in a session that measured cases of another again.
+# How a case was re-measured: in its own job, or in a session that re-measured cases of another session.
 SAME_ALLOCATION, SAME_NODES, OTHER_NODES = "same-allocation", "same-nodes", "other-nodes"
-# Measured on the nodes that are left without those on which jobs hang.
+# Measured on the remaining nodes, without the nodes on which jobs hang.
 REMAINING_NODES = "remaining-nodes"
 
 
 def own_parameters(name: str) -> dict[str, str]:
-    """The parameters in a case's name: what is recorded of them where reports lack them."""
+    """Return the parameters in a case's name, for reports that do not record them."""
     _, *parameters = name.split(_SEPARATOR)
     pairs = (parameter.partition("=") for parameter in parameters if not parameter.startswith("."))
     return {key: value for key, _, value in pairs}
 
 
 def added_parameters(display_name: str) -> tuple[str, ...]:
-    """What was added to the case; empty for one that was run as it is in the suite."""
+    """Return the parameters that ReFrame's options added; empty for a case as it is in the suite."""
     _, *parameters = display_name.split(_SEPARATOR)
     return tuple(parameter for parameter in parameters if parameter.startswith("."))
 
 
 def pinned_node(added: tuple[str, ...]) -> str:
-    """The node that ``--distribute`` put the case on, else empty."""
+    """Return the node on which ``--distribute`` put the case, or an empty string."""
     return next((parameter.removeprefix(_NODE) for parameter in added if parameter.startswith(_NODE)), "")
 
 
 def changing_parameters(parameters: Iterable[str]) -> list[str]:
-    """Without those that make the same case run elsewhere, or again."""
+    """Return the parameters without those that run the same case on another node or partition, or repeat it."""
     return [parameter for parameter in parameters if not parameter.startswith((_NODE, _PARTITION, _REPEAT))]
 
 
 def hash_without_added(display_name: str) -> str:
-    """The hash code of the case that this one was made of; empty when ``-P`` made it measure something else.
+    """Return the hash code of the original case; empty if ``-P`` changed what the case measures.
 
-    It is the start of the SHA-256 of the name and the sorted parameters (ReFrame 4.10, ``RegressionTest.hashcode``).
+    The hash code is the start of the SHA-256 of the name and the sorted parameters (ReFrame 4.10,
+    ``RegressionTest.hashcode``).
     """
     name, *parameters = display_name.split(_SEPARATOR)
     own = changing_parameters(parameters)
@@ -81,7 +82,7 @@ class FailInfo(Struct, frozen=True):
 
 
 class ReframeFacts(Struct, frozen=True, kw_only=True):
-    """What ReFrame writes of any test case, as far as the history keeps it; ``None`` where it could not know it."""
+    """The fields of any ReFrame test case that the history keeps; ``None`` if ReFrame did not know the value."""
 
     name: str
     system: str
@@ -98,7 +99,7 @@ class ReframeFacts(Struct, frozen=True, kw_only=True):
 
 
 class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
-    """A case without its evidence, which is most of it. ``check_class`` is ``None`` for a check that is not Kappa's."""
+    """A case without its evidence, which is most of its data; ``check_class`` is ``None`` for a foreign check."""
 
     check_class: str | None = None
     family: str = ""
@@ -107,23 +108,23 @@ class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
     provenance: Origin = Origin()
     per_node: dict[str, PerNode] = {}
     simulation: Simulation | None = None
-    """``None`` for what was measured."""
+    """``None`` if the case measured a real machine."""
     first_measurement: FiguresOfNodes = FiguresOfNodes()
     nodes_of_job: int = 1
-    """More than one when each of them was measured as if it were alone: the metrics are those of the worst."""
+    """More than one if the job measured each of its nodes alone; the metrics are then the worst node's."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The job's nodes, as ReFrame had them from the scheduler and as the job itself recorded them."""
+        """The job's nodes, from the scheduler by ReFrame and from the job's own record."""
         return tuple(sorted({*(self.job_nodelist or ()), *self.provenance.nodelist}))
 
 
 class ReframeCase(CaseFacts, frozen=True, kw_only=True):
-    """All that is read of what ReFrame writes of a case."""
+    """All fields that Kappa reads of ReFrame's record of a case."""
 
     display_name: str = ""
     descr: str = ""
-    """What it is for, in a sentence."""
+    """The purpose of the check, in one sentence."""
     recorded_hash: str = field(name="hashcode", default="")
     local: bool = False
     fail_phase: str | None = None
@@ -134,10 +135,14 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     outputdir: str | None = None
     stagedir: str | None = None
     run_time_s: float | None = field(name="time_run", default=None)
+    submitted_s: float | None = field(name="job_submit_time", default=None)
+    """When its job was submitted, in seconds since 1970."""
+    ended_s: float | None = field(name="job_completion_time_unix", default=None)
+    """When its job ended by its scheduler, in seconds since 1970."""
 
 
 class RecordedCase(ReframeCase, frozen=True, kw_only=True):
-    """A case with all that a check records, the fields of ``Measurement`` among them."""
+    """A case with all fields that a check records, including the fields of ``Measurement``."""
 
     provenance: Provenance = Provenance()
     first_measurement: Measurement = Measurement()
@@ -149,11 +154,11 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     """Metrics that the load of other programs does not change."""
     reference_sources: dict[str, ReferenceSource] = {}
     unmeasured: dict[str, str] = {}
-    """Metrics without a value, because the site does not state what they follow from -> what that is."""
+    """Metrics without a value, because the site does not state a required fact -> this fact."""
     reference_problem: str = ""
     reference_file: str = ""
     partition_size: int = 0
-    """Nodes of the partition; 0 when not known."""
+    """Number of nodes of the partition; 0 if not known."""
     curves: dict[str, Curve] = {}
     heat_maps: dict[str, HeatMap] = {}
     matrices: dict[str, Matrix] = {}
@@ -164,35 +169,37 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
     lost_to: str = ""
-    """Why what it says of itself counts for nothing, as a full disk; empty when it counts."""
+    """The reason why the case's result does not count, for instance a full disk; empty if it counts."""
     validity: str = ""
     notes: tuple[str, ...] = ()
     energy_j: float | None = None
-    """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
+    """Energy of its job from Slurm's accounting, over all measurements of the job, in J; ``None`` if not known."""
     job_s: float | None = None
-    """How long its job held its nodes, by Slurm's accounting; ``None`` where that does not tell."""
+    """Time for which its job held its nodes, from Slurm's accounting, in s; ``None`` if not known."""
     job_nodes: int | None = None
     stated_s: float = 0
-    """What the check said before that its job would take."""
+    """Duration of the job as the check stated it before, in s."""
     stated_bytes: int = 0
-    """What it said that it would write at most."""
+    """The most bytes that the check stated it would write."""
     written_bytes: int = 0
     scaling: Scaling | tuple[Scaling, ...] | None = None
     """One point of a series, or all points of several."""
     not_provided: tuple[str, ...] = ()
-    """Kinds of state that the check asks for and that no node of the partition has."""
+    """Kinds of state that the check reads and that no node of the partition reports."""
     census: Census | None = None
 
 
-#: What only Kappa's checks have: others may use the names for something else.
+#: Fields that only Kappa's checks have: other checks may use the names with another meaning.
 KAPPA_FIELDS = frozenset(RecordedCase.__struct_fields__) - frozenset(ReframeCase.__struct_fields__) | (
     frozenset(CaseFacts.__struct_fields__) - frozenset(ReframeFacts.__struct_fields__)
 )
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """``mode`` and what follows are what the suite added by ``--session-extras``; ``nodes`` and the checks ``left_out``
-    by the budget are separated by colons, ``budget`` is in node-hours."""
+    """Facts of a session. The suite adds ``mode`` and the fields after it by ``--session-extras``.
+
+    ``nodes``, and the checks ``left_out`` by the budget, are separated by colons. ``budget`` is in node-hours.
+    """
 
     uuid: str = ""
     hostname: str = ""
@@ -210,7 +217,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     budget: str = ""
     left_out: str = ""
     cut: str = ""
-    """Why it did not come to its end, as far as who started it knows; empty when it did."""
+    """The reason why the session did not end normally, as far as its starter knows; empty if it did."""
 
 
 class Run(Struct, frozen=True):
@@ -227,8 +234,8 @@ class Report(Struct, frozen=True):
 class Metric:
     """One performance variable as ReFrame recorded it.
 
-    The fractions are relative to ``reference``, or absolute bounds when it is 0; ``None`` is unbounded.
-    ``value`` is ``None`` when what was recorded is no number; ``raw`` says what it was.
+    The fractions are relative to ``reference``, or absolute bounds if it is 0; ``None`` means no bound.
+    ``value`` is ``None`` if the recorded value is no number; ``raw`` is the recorded value as text.
     """
 
     name: str
@@ -254,15 +261,15 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     fail_reason: str = ""
     run: int = 0
     purpose: str = ""
-    """``SAME_ALLOCATION`` or one of those beside it when it was measured again, else empty."""
+    """``SAME_ALLOCATION`` or a constant beside it if this is a re-measurement, otherwise empty."""
     asked_nodes: tuple[str, ...] = ()
-    """When it was measured again: the nodes that it had to take or to avoid; empty when not known."""
+    """For a re-measurement: the nodes that it had to use or to avoid; empty if not known."""
     first: "Case | None" = None
-    """As its job measured first, when that was measured again in the same allocation."""
+    """The first measurement of its job, if the job re-measured in the same allocation."""
     matrix_folders: tuple[str, ...] = ()
-    """Where the files of its matrices may lie."""
+    """The possible folders of its matrices' files."""
     pinned: str = ""
-    """The node that ReFrame's ``--distribute`` put it on, else empty."""
+    """The node on which ReFrame's ``--distribute`` put it, or empty."""
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -270,7 +277,7 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
 
     @property
     def took_s(self) -> float | None:
-        """How long its job ran, by Slurm's accounting; without that, ReFrame's time, which holds the wait for nodes."""
+        """The job's duration from Slurm's accounting, or else from ReFrame, including the wait for nodes, in s."""
         return self.run_time_s if self.job_s is None else self.job_s
 
     @property
@@ -279,7 +286,7 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
 
     @property
     def folder(self) -> str | None:
-        """Where the job's files lie; ReFrame moves those of what passed out of the stage folder."""
+        """The folder of the job's files; ReFrame moves the files of passed cases out of the stage folder."""
         return self.outputdir if self.result == "pass" else self.stagedir
 
     @property
@@ -297,38 +304,38 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The parameters that ReFrame's ``--distribute``, ``--repeat`` and ``-P`` added; its name leaves them out."""
+        """The parameters that ReFrame's ``--distribute``, ``--repeat`` and ``-P`` added; they are not in its name."""
         return added_parameters(self.display_name)
 
     @property
     def hashcode(self) -> str:
-        """What ReFrame selects the case by, without what its options added; empty when they cannot be left out."""
+        """The hash by which ReFrame selects the original case; empty if options changed what it measures."""
         return hash_without_added(self.display_name) if self.added else self.recorded_hash
 
     @property
     def prepares(self) -> bool:
-        """Whether it is a fixture, which builds or installs what checks run: ReFrame names its scope after ``~``."""
+        """Whether it is a fixture, which builds or installs programs: ReFrame adds its scope after ``~``."""
         return " ~" in self.name
 
     @property
     def variant(self) -> str:
-        """The values of its parameters, for people."""
+        """The values of its parameters, as text for people."""
         return " ".join(self.parameters.values())
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What it shares with the cases that do the same, be it on other nodes or another partition."""
+        """A key that it shares with cases that do the same on other nodes or partitions."""
         parameters = frozenset(self.parameters.items()), frozenset(changing_parameters(self.added))
         return self.check_class, self.environ, *parameters
 
     @property
     def title(self) -> str:
-        """Name, partition and environment, as ReFrame writes them, and the node if it was put on one."""
+        """Name, partition and environment as ReFrame writes them, and the node if ``--distribute`` chose one."""
         return f"{self.name} on {self.partition}+{self.environ}" + (f", {self.pinned}" if self.pinned else "")
 
     @cached_property
     def involved(self) -> frozenset[str]:
-        """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
+        """The nodes of the job and the nodes that it measured. Slurm's list for a completing job may be incomplete."""
         return frozenset(self.nodes).union(
             *(figures.values for figures in self.per_node.values()),
             *(matrix.nodes for matrix in self.matrices.values() if matrix.of == "nodes"),
@@ -336,23 +343,23 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
 
     @property
     def selected(self) -> tuple[str, ...]:
-        """What ReFrame selects this case by: the case that was measured again shares it."""
+        """The key by which ReFrame selects this case; its re-measurement has the same."""
         return self.name, self.system, self.partition, self.environ
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What a retry of this case in the same session shares with it."""
+        """A key that a retry of this case in the same session shares with it."""
         return *self.selected, *self.added
 
 
 class Session(SessionInfo, frozen=True, kw_only=True):
-    """A ReFrame session. ``runs`` holds more than one list of cases when cases were retried or the session rerun."""
+    """A ReFrame session. ``runs`` has more than one list of cases if ReFrame retried cases or reran the session."""
 
     path: str
     restored_cases: int
     runs: tuple[tuple[Case, ...], ...]
     again: "tuple[Session, ...]" = ()
-    """The sessions that measured cases of this one again."""
+    """The sessions that re-measured cases of this one."""
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The runs of a site, as reports in its results: those of ``kappa validate``, of nights, and of ReFrame by hand.
+"""Find the reports in a site's results: of ``kappa validate``, of nights, and of ReFrame started by hand.
 
 ::
 
@@ -23,7 +23,7 @@ _TIME = re.compile(r"\d{8}T\d{6}")
 
 
 def reports_of(results: pathlib.Path) -> list[pathlib.Path]:
-    """Return the reports of a site's ``results``, or of its folder of runs or nights, the newest first."""
+    """Return the reports in a site's ``results``, or in its folder of runs or nights, newest first."""
     if results.name in _FOLDERS:
         found = {report for pattern in PATTERNS for report in results.glob(f"*/{pattern}")}
     else:
@@ -33,7 +33,7 @@ def reports_of(results: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _began(report: pathlib.Path) -> float:
-    """Seconds since 1970, by the name of the run's folder; of a report by hand the time of its file."""
+    """Return the start in seconds since 1970: from the name of the run's folder, or else the time of the file."""
     named = _TIME.match(report.parent.name)
     try:
         return datetime.datetime.strptime(named[0], "%Y%m%dT%H%M%S").timestamp() if named else report.stat().st_mtime
@@ -42,7 +42,9 @@ def _began(report: pathlib.Path) -> float:
 
 
 def find_run(run: str) -> pathlib.Path:
-    """Return the report that ``run`` names: a report, a folder of reports or of runs, or a site, whose newest it is.
+    """Return the report that ``run`` names.
+
+    :param run: a report, or a folder of reports or of runs or a site, whose newest report is returned.
 
     :raises InputError: there is none, or no such file, folder or site.
     """
@@ -62,7 +64,7 @@ def find_run(run: str) -> pathlib.Path:
 
 def _no_run(path: pathlib.Path) -> InputError:
     if path.is_dir():
-        return InputError(f"{clean(str(path))}: neither {' nor '.join(PATTERNS)} is in this folder, nor a run below it")
+        return InputError(f"{clean(str(path))}: no {' or '.join(PATTERNS)} in this folder, and no run below it")
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     near = suggestion(path.name, (one.name for one in beside))
     return InputError(f"there is no file or folder {clean(str(path))}: {near}")

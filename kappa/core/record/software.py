@@ -1,7 +1,7 @@
-"""What programs and libraries ran: as last accepted, and as last found, below a site's results.
+"""Keep the last accepted and the last found state of programs and libraries below a site's results.
 
-``software/PARTITION.ENVIRONMENT.json`` is what was accepted: the first run's, until ``kappa software SITE --accept``
-takes what the newest run found, ``….found.json``.
+``software/PARTITION.ENVIRONMENT.json`` is the accepted state: the first run's, until ``kappa software SITE --accept``
+accepts the newest run's state, ``….found.json``.
 """
 
 import datetime
@@ -19,7 +19,7 @@ ACCEPTED, FOUND = ".json", ".found.json"
 
 
 class Software(Struct, frozen=True):
-    """``files`` maps paths to SHA-256; ``since`` is the day, UTC, on which they were accepted or found."""
+    """A state. ``files`` maps paths to SHA-256; ``since`` is the day (UTC) of the acceptance or of the run."""
 
     since: str
     files: dict[str, str]
@@ -45,7 +45,7 @@ class Kept:
         return load_json(path, Software) if path.exists() else None
 
     def note(self, files: dict[str, str]) -> Software:
-        """Keep ``files`` as found; what they have to be: what was accepted, or else they themselves from now on.
+        """Keep ``files`` as the found state. Return the accepted state; without one, accept ``files``.
 
         :raises InputError: a file is damaged or cannot be written.
         """
@@ -59,12 +59,12 @@ class Kept:
         return accepted
 
     def accept(self) -> None:
-        """What was found is accepted."""
+        """Accept the found state."""
         os.replace(self.folder / (self.name + FOUND), self.folder / (self.name + ACCEPTED))
 
 
 def kept_in(results: pathlib.Path) -> list[Kept]:
-    """All that is kept below a site's results."""
+    """Return all states below a site's results."""
     folder = results / "software"
     names = {path.name.removesuffix(FOUND).removesuffix(ACCEPTED) for path in folder.glob(f"*{ACCEPTED}")}
     return [Kept(folder, name) for name in sorted(names)]
@@ -75,7 +75,7 @@ def kept_of(results: pathlib.Path, partition: str, environment: str) -> Kept:
 
 
 def changes(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Each path that is new, gone or has other content, with which of these it is."""
+    """Return a line for each path that is new, is gone or has other content."""
     found = []
     for path in sorted({*before, *now}):
         if before.get(path) != now.get(path):

@@ -1,4 +1,4 @@
-"""Whether what ``site.yaml`` says of partitions and environments is known to the suite, and fits together."""
+"""Check that the suite knows the names in ``site.yaml``, and that partitions and environments do not conflict."""
 
 from collections.abc import Collection
 
@@ -25,9 +25,9 @@ from kappa.core.vocabulary.node_facts import NODE_FACTS, known_fact
 from kappa.core.vocabulary.scales import SWITCH_PLACEMENTS
 from kappa.core.vocabulary.tunables import TYPES
 
-# Those that call one program of an image by the same options.
+# Container runtimes that run one program of an image with the same options.
 RUN_IMAGES = ("Apptainer", "Singularity")
-# Feature -> the least numbers of sockets and NUMA domains of a node with it.
+# Feature -> the smallest numbers of sockets and NUMA domains of a node with it.
 _PARTS = {
     "placement_same_numa": (1, 1),
     "placement_other_numa": (1, 2),
@@ -45,7 +45,11 @@ def check_partition(
     by_fact: Collection[Path],
     with_image: Collection[str],
 ) -> None:
-    """Note what is unknown or contradictory in a partition; ``by_fact`` are paths of what the machine has told."""
+    """Add a problem to ``file`` for each unknown name or contradiction in a partition.
+
+    :param by_fact: the paths of values that come from facts of the machine.
+    :param with_image: the environments that have a container image.
+    """
     here: Path = ("partitions", name)
     for number, feature in enumerate(partition.features):
         at = (*here, "features", number)
@@ -82,19 +86,19 @@ def check_partition(
 def _check_runtime(file: YamlFile, at: Path, environment: str, partition: Partition) -> None:
     if partition.container not in RUN_IMAGES:
         can = " or ".join(RUN_IMAGES)
-        file.refuse(at, f"{environment} has an image, which needs `container: {can}` of the partition")
+        file.refuse(at, f"{environment} has an image, which needs `container: {can}` in the partition")
 
 
 def _check_simulated(file: YamlFile, here: Path, partition: Partition) -> None:
     for number, mode in enumerate(partition.modes):
         file.require_known((*here, "modes", number), mode, MODES, "mode")
     if (partition.launcher == "smpirun") != (partition.fabric is not None):
-        file.refuse((*here, "launcher"), "smpirun needs `fabric`, and `fabric` needs it: see docs/simulated.md")
+        file.refuse((*here, "launcher"), "smpirun needs `fabric`, and `fabric` needs smpirun: see docs/simulated.md")
 
 
 def _require_feature(file: YamlFile, at: Path, feature: str, partition: Partition) -> None:
     if feature not in partition.features:
-        file.refuse(at, f"contradicts `features`, which has no {feature}: add it there, or remove this")
+        file.refuse(at, f"contradicts `features`, which lacks {feature}: add it there, or remove this key")
 
 
 def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition, nodes_by_fact: bool) -> None:
@@ -103,7 +107,7 @@ def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition,
         file.refuse(at, f"{feature} contradicts nodes, which is {partition.nodes}")
     needed = NEEDS_FEATURE.get(feature)
     if needed and needed not in partition.features:
-        file.refuse(at, f"{feature} needs {needed}, which `features` does not have")
+        file.refuse(at, f"{feature} needs {needed}, which `features` lacks")
     placement = feature.removeprefix("placement_")
     if placement in SWITCH_PLACEMENTS and placement not in partition.placements:
         file.refuse(at, f"{feature} needs the key placements: {{{placement}: [OPTION, …]}}")
@@ -120,14 +124,14 @@ def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition,
         least_sockets, least_domains = _PARTS[feature]
         if sockets < least_sockets or domains < least_domains:
             if partition.cores and partition.cores.numa_domains is None:
-                file.refuse(at, f"{feature} needs numa_domains of cores, in which ranks are placed")
+                file.refuse(at, f"{feature} needs the key cores.numa_domains, to place ranks in NUMA domains")
                 return
             has = f"{sockets} sockets and {domains} NUMA domains"
-            file.refuse(at, f"{feature} contradicts cores or processor.topology, which has {has} to place ranks in")
+            file.refuse(at, f"{feature} contradicts cores or processor.topology, which states {has}")
 
 
 def can_have(partition: Partition, feature: str) -> bool:
-    """Whether the nodes, GPUs, sockets and NUMA domains of a partition, as far as they are known, allow the feature."""
+    """Return whether the known numbers of nodes, GPUs, sockets and NUMA domains of a partition allow the feature."""
     if (NODES_OF_FEATURE.get(feature) or 1) > partition.nodes or feature in map(parallel, OF_ONE_NODE):
         return False
     if feature == "several_gpus":
@@ -138,7 +142,7 @@ def can_have(partition: Partition, feature: str) -> bool:
 
 
 def _parts(partition: Partition) -> tuple[int, int]:
-    """The sockets and NUMA domains of a node whose CPUs are known."""
+    """Return the numbers of sockets and NUMA domains of a node; zeros if they are not known."""
     if partition.cores:
         domains = partition.cores.numa_domains
         return (0, 0) if domains is None else (partition.cores.sockets, domains)
@@ -156,7 +160,7 @@ def _check_cores(file: YamlFile, here: Path, partition: Partition) -> None:
 def _check_tuning(file: YamlFile, here: Path, partition: Partition) -> None:
     for name, settings in partition.tuning.items():
         if name in uncatalogued():
-            continue  # the check itself refuses what cannot be set
+            continue  # the check itself refuses wrong settings
         if not file.require_known((*here, name), name, catalogue(), "check"):
             continue
         check = catalogue()[name]
@@ -174,7 +178,7 @@ def _check_storage(file: YamlFile, here: Path, partition: Partition) -> None:
         file.require_known((*here, target), target, STORAGE_TARGETS, "storage target")
         if target in OF_ONE_NODE and partition.storage[target].parallel:
             shared = ", ".join(name for name in STORAGE_TARGETS if name not in OF_ONE_NODE)
-            file.refuse((*here, target, "parallel"), f"{target} is what a node has to itself; all nodes share {shared}")
+            file.refuse((*here, target, "parallel"), f"each node has {target} alone; parallel can be {shared}")
 
 
 def _check_node_facts(file: YamlFile, here: Path, partition: Partition) -> None:
@@ -187,26 +191,26 @@ def _check_modes(file: YamlFile, here: Path, modes: dict[str, list[str]]) -> Non
     for mode, names in modes.items():
         file.require_known((*here, mode), mode, MODES, "mode")
         if (here[-1], mode) == ("not_in", FULL):
-            file.refuse((*here, mode), "expected a mode that need not have all that the site provides")
+            file.refuse((*here, mode), "expected another mode: full runs everything that the site provides")
         for number, name in enumerate(names):
             file.require_known((*here, mode, number), name, [*catalogue(), *uncatalogued()], "check")
 
 
 def check_environments(file: YamlFile, described: SiteFile) -> None:
-    """Note what is unknown or contradictory in the environments."""
+    """Add a problem to ``file`` for each unknown name or contradiction in the environments."""
     listed = {name for partition in described.partitions.values() for name in partition.environments}
     extras = [field.name for field in msgspec.structs.fields(EnvironmentExtras)]
     for name, environment in described.environments.items():
         here: Path = ("environments", name)
         if name not in listed:
-            file.refuse(here, "no partition has it among its `environments`")
+            file.refuse(here, "no partition lists it in `environments`: list it there, or remove it")
         if environment.modules and described.modules_system == "nomod":
-            file.refuse((*here, "modules"), "no modules system would load them: set modules_system, as to lmod")
+            file.refuse((*here, "modules"), "modules need a module system: set modules_system, for instance to lmod")
         if name in spack_tables.names():
-            file.refuse(here, "is the name of an environment of the suite that Spack builds: choose another")
+            file.refuse(here, "is the name of an environment of the suite that Spack builds: choose another name")
         if environment.image and environment.build_dir:
             file.refuse(
-                (*here, "build_dir"), "what is built runs outside of the image: list it in an environment of its own"
+                (*here, "build_dir"), "programs that Kappa builds run outside the image: move it to another environment"
             )
         for number, feature in enumerate(environment.features):
             if file.require_known((*here, "features", number), feature, ENVIRONMENT_FEATURES, "environment feature"):
@@ -216,8 +220,8 @@ def check_environments(file: YamlFile, described: SiteFile) -> None:
         for extra in extras:
             features = [feature for feature, row in ENVIRONMENT_FEATURES.items() if row.extra == extra]
             if getattr(environment, extra) and features and not set(features) & set(environment.features):
-                file.refuse((*here, extra), f"contradicts `features`, which has no {' or '.join(features)}")
+                file.refuse((*here, extra), f"contradicts `features`, which lacks {' or '.join(features)}")
         for feature in environment.hash_files:
-            file.require_known((*here, "hash_files", feature), feature, environment.features, "feature of it")
+            file.require_known((*here, "hash_files", feature), feature, environment.features, f"feature of {name}")
     for number, feature in enumerate(described.spack.features):
         file.require_known(("spack", "features", number), feature, ENVIRONMENT_FEATURES, "environment feature")

@@ -1,4 +1,7 @@
-"""A site's contract, ``acceptance.yaml``, as plain data; its selectors name what the suite has."""
+"""Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
+
+A clause is about one series of measurements, or about outages: blocks of ``outage_clauses.py``.
+"""
 
 import datetime
 import math
@@ -13,12 +16,13 @@ from msgspec.structs import asdict
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
+from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.modes import MODES
 
 FILE = "acceptance.yaml"
-# $ alone would let a line end pass.
+# `$` alone would also match before a line end.
 _Text = Annotated[
     str, Meta(min_length=1, max_length=2000, pattern=r"\S", description="some text of at most 2000 characters")
 ]
@@ -43,7 +47,7 @@ _Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max, d
 
 
 class Selector(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which results a clause is about; what is ``None`` selects any. ``parameters`` are those in a case's name."""
+    """The results that a clause is about; ``None`` matches any. ``parameters`` are parameters in a case's name."""
 
     metric: _Word
     check: _Word | None = None
@@ -64,7 +68,8 @@ class Selector(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Statistic:
-    """``kind`` is median, minimum, maximum, percentile or every_node; ``percentile`` in per cent."""
+    """``kind`` is median, minimum, maximum, percentile or every_node, or the name of a block; ``percentile`` in per
+    cent."""
 
     kind: str
     percentile: float = math.nan
@@ -77,7 +82,7 @@ class Statistic:
 
 
 class _StatisticOf(Struct, frozen=True, forbid_unknown_fields=True):
-    """Over the repeats, or each node in each repeat, with the number of nodes."""
+    """A percentile over the repeats, or each of the given number of nodes in each repeat."""
 
     percentile: Annotated[float, Meta(gt=0, lt=100, description="a finite number between 0 and 100")] | None = None
     every_node: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
@@ -93,7 +98,7 @@ class _Threshold(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Predicted(Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure in the threshold's unit that a model, a data sheet or a paper gives; it decides nothing."""
+    """A figure from a model, a data sheet or a paper, in the threshold's unit; it does not change the verdict."""
 
     value: _Number
     source: _Text
@@ -105,43 +110,82 @@ class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
     date: _Date
 
 
+# Keys that a clause about a series needs, all of them.
+_OF_SERIES = ("selector", "statistic", "comparison", "threshold", "repeats")
+
+
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``source`` says where it comes from, for instance a document and the place in it."""
+    """A clause; ``source`` is its origin, for instance a document and the place in it.
+
+    A clause has ``selector`` and the other keys of a series, or exactly one block and no ``repeats`` (0).
+    """
 
     id: _Id
     text: _Text
     source: _Text = ""
-    selector: Selector
-    over: Annotated[
-        Literal["median", "minimum", "maximum"] | _StatisticOf,
-        Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
-    ] = field(name="statistic")
-    comparison: Literal["at_least", "at_most"]
-    bound: _Threshold = field(name="threshold")
-    repeats: Annotated[int, Meta(ge=1, le=1000)]
+    selected: Selector | None = field(name="selector", default=None)
+    over: (
+        Annotated[
+            Literal["median", "minimum", "maximum"] | _StatisticOf,
+            Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
+        ]
+        | None
+    ) = field(name="statistic", default=None)
+    compared: Literal["at_least", "at_most"] | None = field(name="comparison", default=None)
+    bound: _Threshold | None = field(name="threshold", default=None)
+    repeats: Annotated[int, Meta(ge=1, le=1000)] = 0
+    reliability: Reliability | None = None
+    availability: Availability | None = None
     mandatory: bool
     predicted: Predicted | None = None
     waiver: Waiver | None = None
 
+    def __post_init__(self) -> None:
+        given = (self.selected, self.over, self.compared, self.bound, self.repeats or None)
+        blocks = sum(block is not None for block in (self.reliability, self.availability))
+        lacking = [key for key, value in zip(_OF_SERIES, given, strict=True) if value is None]
+        if blocks > 1 or (blocks and len(lacking) < len(_OF_SERIES)):
+            raise ValueError("expected the keys of a series, or reliability, or availability, found more than one")
+        if not blocks and lacking:
+            raise ValueError(f"expected the key {lacking[0]}, or a block reliability or availability")
+
+    @property
+    def block(self) -> Reliability | Availability | None:
+        """Return what the clause demands of outages; ``None`` when the clause is about a series."""
+        return self.reliability or self.availability
+
+    @property
+    def selector(self) -> Selector:
+        assert self.selected, "only a clause about a series has one"
+        return self.selected
+
     @property
     def statistic(self) -> Statistic:
-        if isinstance(self.over, str):
-            return Statistic(self.over)
+        if self.block:
+            return Statistic(self.block.title)
+        if not isinstance(self.over, _StatisticOf):
+            return Statistic(self.over or "")
         if self.over.percentile is not None:
             return Statistic("percentile", percentile=self.over.percentile)
         return Statistic("every_node", nodes=self.over.every_node or 0)
 
     @property
+    def comparison(self) -> Literal["at_least", "at_most"]:
+        return self.compared or "at_least"
+
+    @property
     def threshold(self) -> float:
-        """In ``unit``."""
-        return self.bound.value
+        """The threshold, in ``unit``."""
+        return self.bound.value if self.bound else self.block.least if self.block else math.nan
 
     @property
     def unit(self) -> str:
-        return self.bound.unit
+        return self.bound.unit if self.bound else self.block.unit if self.block else ""
 
     @property
     def requirement(self) -> str:
+        if self.block:
+            return self.block.requirement
         sign = "≥" if self.comparison == "at_least" else "≤"
         return f"{sign} {figure(self.threshold)} {self.unit}".rstrip()
 
@@ -150,14 +194,19 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``system`` is the name of the ReFrame system; only checks that are tagged ``mode`` are run; ``parties`` maps a
-    role, for instance buyer or vendor, to a name: each signs."""
+    """The head of a contract.
+
+    ``system`` is the name of the ReFrame system. Only checks with the tag ``mode`` run. ``parties`` maps a role, for
+    instance buyer or vendor, to a name; each party signs. ``observation`` defines outages for all
+    clauses.
+    """
 
     title: _Text
     system: _Name
     date: _Date
     mode: _Name | None = None
     parties: Annotated[dict[_Text, _Text], Meta(min_length=1, max_length=8)]
+    observation: OutageTerms | None = None
 
 
 class Contract(_Head, frozen=True, kw_only=True):
@@ -172,9 +221,9 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Contract:
     """Read a contract.
 
-    :param site: what the names in it have to fit; without it they are not looked at, as in the copy of a campaign that
-        a later suite has to read.
-    :raises InputError: it cannot be used; names the file, the line and what was expected there.
+    :param site: the site that must have the names in the contract. Without it the names are not checked: a later suite
+        must be able to read the copy in a campaign.
+    :raises InputError: the contract is not valid; names the file, the line and the expected value.
     """
     file = YamlFile(path, aliases=False)
     found = file.fit(_File)
@@ -183,6 +232,8 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
         if clause.id in ids:
             raise file.error(("clauses", number, "id"), f"{clause.id}: expected each id once")
         ids.add(clause.id)
+        if clause.block and not found.contract.observation:
+            raise file.error(("clauses", number), f"{clause.id} is about outages: expected contract.observation")
     if site:
         _check_names(file, site)
         require_sound([file])
@@ -190,12 +241,14 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
 
 
 def _check_names(file: YamlFile, site: SiteDescription) -> None:
-    """Note each name that the suite or the site does not know."""
+    """Add a problem to ``file`` for each name that the suite or the site does not know."""
     head = file.value["contract"]
     file.require_known(("contract", "system"), head["system"], [site.name], "system of this site")
     if "mode" in head:
         file.require_known(("contract", "mode"), head["mode"], MODES, "mode")
     for number, clause in enumerate(file.value["clauses"]):
+        if "selector" not in clause:
+            continue
         here: Path = ("clauses", number, "selector")
         selector = clause["selector"]
         of_key: dict[str, tuple[Iterable[str], str]] = {
@@ -216,15 +269,16 @@ def _check_names(file: YamlFile, site: SiteDescription) -> None:
 
 
 def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[CataloguedCheck]) -> None:
-    """One of the checks has the parameters of the clause, and what they measure has its unit."""
+    """Check that one of ``checks`` has the parameters of the clause, and that its metric has the clause's unit."""
     here: Path = ("clauses", number, "selector")
     metric = clause["selector"]["metric"]
-    # What each node has measured has a name of its own, and is known only when it was measured.
+    # A metric of each node has another name, which is known only after a measurement.
     of_node = isinstance(clause["statistic"], dict) and "every_node" in clause["statistic"]
     units = {check.metrics[metric] for check in checks if metric in check.metrics}
     known = [name for check in checks for name in check.metrics]
     if not of_node and file.require_known((*here, "metric"), metric, known, "metric"):
-        file.require_known(("clauses", number, "threshold", "unit"), clause["threshold"]["unit"], units, "unit of it")
+        at_unit: Path = ("clauses", number, "threshold", "unit")
+        file.require_known(at_unit, clause["threshold"]["unit"], units, f"unit of {metric}")
     asked = {key: str(value) for key, value in clause["selector"].get("parameters", {}).items()}
     for key, value in asked.items():
         at = (*here, "parameters", key)

@@ -1,8 +1,8 @@
-"""What a site has to run in a mode, derived from the features that ``site.yaml`` states.
+"""Derive what a site must run in a mode from the features that ``site.yaml`` states.
 
-A family of checks is expected on a partition where one of its cases in the mode finds the features that it needs, and
+A family of checks is expected on a partition if one of its cases in the mode has the features that it needs there, and
 its programs in an environment, unless ``expected.yaml`` leaves the case out. A case that lacks a feature needs a reason
-in ``expected.yaml``: otherwise a feature that is lost from ``site.yaml`` would make a run smaller in silence.
+in ``expected.yaml``. Otherwise a feature that somebody deletes from ``site.yaml`` would silently make runs smaller.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ from kappa.core.vocabulary.scales import DERIVED_FEATURES
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Features that ``partition`` lacks without a reason; one reason is enough. ``families`` have cases that need all.
+    """Features that ``partition`` lacks without a reason; a reason for one of them is enough.
 
-    ``features`` has ``a|b`` where one of two would do.
+    ``families`` have cases that need all these features. ``features`` has ``a|b`` if one of two is enough.
     """
 
     partition: str
@@ -32,7 +32,7 @@ class Unexplained:
 
 @dataclass(frozen=True)
 class _Place:
-    """A partition with what its cases find there."""
+    """A partition with its features and the features of its environments."""
 
     name: str
     partition: Partition
@@ -40,7 +40,7 @@ class _Place:
     environments: Sequence[frozenset[str]]
 
     def lacks(self, check: CataloguedCheck, case: CataloguedCase) -> frozenset[str]:
-        """The needs of the case that are not met, in the environment that meets most; empty where it runs."""
+        """Return the features that the case lacks here, in its best environment; empty if the case can run."""
         of_environments: list[list[str]] = [
             [need for need in check.needs_environ if not features & {*need.split("|")}]
             for features in self.environments
@@ -49,7 +49,7 @@ class _Place:
         return frozenset({*case.features} - self.features).union(fewest)
 
     def explains(self, need: str, expected: Expected) -> bool:
-        """Whether the lack of ``need`` has a reason for the whole site, or follows from what the partition is."""
+        """Return whether the lack of ``need`` has a reason for the whole site, or follows from the hardware."""
         return all(self._explains(feature, expected) for feature in need.split("|"))
 
     def _explains(self, feature: str, expected: Expected) -> bool:
@@ -63,7 +63,7 @@ class _Place:
 
 
 def expected_families(site: SiteDescription, expected: Expected, mode: str) -> dict[str, tuple[str, ...]]:
-    """Return the families that have to run in ``mode``, each with its partitions; none in a mode that is unknown."""
+    """Return the families that must run in ``mode``, each with its partitions; none for an unknown mode."""
     found: dict[str, dict[str, None]] = {}
     for place, check, case in _cases(site, mode):
         there = found.setdefault(check.family, {})
@@ -74,10 +74,10 @@ def expected_families(site: SiteDescription, expected: Expected, mode: str) -> d
 
 
 def unexplained(site: SiteDescription, expected: Expected, mode: str) -> list[Unexplained]:
-    """Return what partitions lack for cases of ``mode`` without a reason, the fewest features of each partition.
+    """Return the features that partitions lack for cases of ``mode`` without a reason: the fewest for each partition.
 
-    What is of interest of a machine that does not exist is a matter of choice, and needs no reason. The scales and
-    placements that follow from the nodes have reasons of their own (``kappa.core.vocabulary.scales.derived_features``).
+    Simulated partitions need no reason, because their checks are a choice. The lack of scales and placements that
+    follow from the nodes is explained elsewhere (``kappa.core.vocabulary.scales.derived_features``).
     """
     found: dict[tuple[str, frozenset[str]], set[str]] = {}
     for place, check, case in _cases(site, mode):
@@ -105,7 +105,7 @@ def _left_out(expected: Expected, mode: str, place: _Place, check: CataloguedChe
 
 
 def _cases(site: SiteDescription, mode: str) -> Iterator[tuple[_Place, CataloguedCheck, CataloguedCase]]:
-    """Every case of the mode with each partition that is in it and of its kind."""
+    """Yield every case of the mode with each partition of the mode, real or simulated as the case requires."""
     if mode not in MODES:
         return
     partitions = site.described.partitions

@@ -1,6 +1,6 @@
-"""The schema of a site's ``site.yaml``, and what changed in it from format to format.
+"""The schema of a site's ``site.yaml``, and its changes from format to format.
 
-The extras of partitions and environments, keys like the others, are those of ``kappa.core.vocabulary.extras``.
+The extras of partitions and environments are also keys; ``kappa.core.vocabulary.extras`` defines them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from kappa.core.vocabulary.rules import Keep, QuarantineRule
 
 KEY = "format"
 OLDEST = 1
-"""Of a file that does not say."""
+"""The format of a file without the key."""
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Launcher = Literal[
@@ -30,10 +30,10 @@ Variables = dict[str, str | int]
 
 @dataclass(frozen=True)
 class FormatChange:
-    """What files before ``format`` may hold.
+    """A key or item that files before ``format`` may have.
 
-    The last part of ``path`` is a key, or an item of a list; ``*`` is any key. ``instead``: what it is read as; empty
-    where nothing else means the same, and ``words`` say what to write.
+    The last part of ``path`` is a key, or an item of a list; ``*`` is any key. ``instead`` is its new name. If it is
+    empty, there is no equivalent, and ``words`` tell the user what to write.
     """
 
     format: int
@@ -47,14 +47,15 @@ CHANGES = (
     FormatChange(
         2,
         ("environments", "*", "modes"),
-        words="a partition has `modes`: give one of its own, with `slurm_partition`, to this environment",
+        words="`modes` is a key of partitions now: add a partition with `modes` and `slurm_partition` for this "
+        "environment",
     ),
 )
 CURRENT = max(change.format for change in CHANGES)
 
 
 def read_as_current(file: YamlFile, changes: Sequence[FormatChange] = CHANGES) -> None:
-    """Put the document of an older format into the form of this one; notes what has to be changed by hand."""
+    """Convert the document of an older format to the current one. Add a problem for each change needed by hand."""
     document = file.value
     if not isinstance(document, Mapping):
         return
@@ -70,7 +71,7 @@ def read_as_current(file: YamlFile, changes: Sequence[FormatChange] = CHANGES) -
             continue
         for holder, path in list(_places(document, change.path, ())):
             if not change.instead:
-                file.refuse(path, f"no key since format {change.format}: {change.words}")
+                file.refuse(path, f"no longer a key since format {change.format}: {change.words}")
             elif isinstance(holder, list):
                 holder[int(path[-1])] = change.instead
             else:
@@ -79,7 +80,7 @@ def read_as_current(file: YamlFile, changes: Sequence[FormatChange] = CHANGES) -
 
 
 def _places(value: Any, pattern: tuple[str, ...], path: Path) -> Iterator[tuple[Any, Path]]:
-    """What holds the last part of the pattern, and the path of that part."""
+    """Yield each container with the last part of the pattern, and the path of this part."""
     first, *rest = pattern
     if isinstance(value, list) and not rest:
         yield from ((value, (*path, number)) for number, item in enumerate(value) if item == first)
@@ -96,7 +97,7 @@ class Cores(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     per_node: Annotated[Count, said("physical cores of a node")]
     sockets: Annotated[Count, said("sockets of a node")] = 1
-    numa_domains: Annotated[Count | None, said("NUMA domains of a node; without it no check places a rank in one")] = (
+    numa_domains: Annotated[Count | None, said("NUMA domains of a node; without it no check places ranks in them")] = (
         None
     )
 
@@ -111,7 +112,7 @@ class Topology(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class Processor(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
-    """ReFrame's ``processor``, for nodes whose cores have several threads or are numbered otherwise."""
+    """ReFrame's ``processor``, for nodes whose cores have several threads or another numbering."""
 
     num_cpus: Count
     num_cpus_per_core: Count
@@ -136,14 +137,14 @@ class SchedulerOptions(Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     slurm_job_cancel_reasons: Annotated[
         list[str],
         said(
-            "beginnings of further reasons for which a pending job is cancelled, besides [those that never "
+            "beginnings of more reasons for which Kappa cancels a pending job, in addition to [reasons that never "
             "end](slurm.md)"
         ),
     ] = []
 
 
 class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Equal nodes of the site; the extras are keys of it, too."""
+    """A group of equal nodes of the site; the extras are also keys of it."""
 
     descr: Annotated[str, said("one line about the partition")] = ""
     features: Annotated[list[str], said("what the partition has: see [partition features](#partition-features)")]
@@ -158,26 +159,28 @@ class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_onl
     launcher: Annotated[
         Launcher, said("the program that starts MPI ranks; `smpirun` for simulated partitions only")
     ] = "srun"
-    access: Annotated[list[str], said("options of every job, as `[--account=hpc]`; Kappa adds `--partition`")] = []
+    access: Annotated[
+        list[str], said("options of every job, for instance `[--account=hpc]`; Kappa adds `--partition`")
+    ] = []
     max_jobs: Annotated[Count, said("jobs in the queue at the same time")] = 8
     modes: Annotated[
         list[str], said("the only modes in which `kappa validate` uses the partition", default="all modes")
     ] = []
     predicted_by: Annotated[
         str | None,
-        said("the [fabric](simulated.md) that models the partition: reports show predicted beside measured values"),
+        said("the [fabric](simulated.md) that models the partition: reports show predicted and measured values"),
     ] = None
     cores: Annotated[
         Cores | None, said("cores of a node, for nodes with equal sockets and cores numbered one after the other")
     ] = None
     processor: Annotated[
         Processor | None,
-        said("instead of `cores`: what `reframe --detect-host-topology=FILE` writes on a compute node"),
+        said("instead of `cores`: the output of `reframe --detect-host-topology=FILE` on a compute node"),
     ] = None
     gpu_options: Annotated[
-        list[str], said('how a job asks for GPUs, as `["--gpus-per-node={num_gpus_per_node}"]`')
+        list[str], said('options that request GPUs, for instance `["--gpus-per-node={num_gpus_per_node}"]`')
     ] = []
-    gpu_arch: Annotated[str | None, said("the GPU architecture, as `sm_70`")] = None
+    gpu_arch: Annotated[str | None, said("the GPU architecture, for instance `sm_70`")] = None
     container: Annotated[Runtime | None, said("the container runtime: see [containers](#containers)")] = None
     prepare_cmds: Annotated[
         list[str],
@@ -187,14 +190,14 @@ class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_onl
 
     @property
     def cores_of_node(self) -> int | None:
-        """Physical ones; ``None`` where the site does not say."""
+        """The number of physical cores; ``None`` if the site does not state it."""
         if self.processor:
             return self.processor.num_cpus // self.processor.num_cpus_per_core
         return self.cores.per_node if self.cores else None
 
 
 class Environment(EnvironmentExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Programs that checks run; the extras are keys of it, too."""
+    """Programs that checks run; the extras are also keys of it."""
 
     features: Annotated[
         list[str], said("what the environment provides: see [environment features](#environment-features)")
@@ -209,14 +212,14 @@ class SpackSettings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     """Settings of every environment that Spack builds."""
 
     installed_only: Annotated[
-        bool, said("offer only what is installed; otherwise the first run installs what is missing")
+        bool, said("use only installed environments; otherwise the first run installs missing ones")
     ] = False
     features: Annotated[list[str], said("further features of these environments, from the nodes' own packages")] = []
     env_vars: Annotated[Variables, said("environment variables of these environments")] = {}
 
 
 class Fabrics(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Each YAML file of ``folder`` is a partition NAME, and its variants are NAME-degraded and NAME-shared."""
+    """Simulated machines: each YAML file of ``folder`` is a partition NAME with variants NAME-degraded, NAME-shared."""
 
     folder: Annotated[str, said("folder with one YAML file for each fabric; each becomes a partition")]
     sound: Annotated[dict[str, Any], said("keys of the partitions of sound fabrics")] = {}
@@ -225,15 +228,15 @@ class Fabrics(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """``site.yaml``; the site's name is that of its folder."""
+    """``site.yaml``; the site has the name of its folder."""
 
     descr: Annotated[str, said("one line about the site")]
     format: Annotated[Count, said(f"the file's format; the current one is {CURRENT}")] = OLDEST
     facts: Annotated[
         str | None,
         said(
-            "a provider of facts in `kappa/core/sites/facts.py`; `{fact: NAME}` then stands for what it finds on "
-            "this machine"
+            "a provider of facts in `kappa/core/sites/facts.py`; `{fact: NAME}` is then replaced by the fact of this "
+            "machine"
         ),
     ] = None
     path: Annotated[list[str], said("folders that go first on ReFrame's PATH, for instance with Slurm's commands")] = []
@@ -242,13 +245,13 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     ] = None
     modules_system: Annotated[
         ModulesSystem,
-        said("ReFrame's name of the module system; `envmod` is Environment Modules from 4.1 on, `tmod32` 3.2"),
+        said("ReFrame's name of the module system; `envmod` is Environment Modules 4.1 or later, `tmod32` is 3.2"),
     ] = "nomod"
     poll_rate_min: Annotated[
-        Positive | None, said("how often ReFrame asks for its jobs, at least", unit="1/s", default="`0.1`")
+        Positive | None, said("lowest rate at which ReFrame polls its jobs", unit="1/s", default="`0.1`")
     ] = None
     poll_rate_max: Annotated[
-        Positive | None, said("how often ReFrame asks for its jobs, at most", unit="1/s", default="`10`")
+        Positive | None, said("highest rate at which ReFrame polls its jobs", unit="1/s", default="`10`")
     ] = None
     env_vars: Annotated[Variables, said("environment variables of every environment")] = {}
     spack: Annotated[SpackSettings, said("settings of every environment that [Spack builds](spack.md)")] = (

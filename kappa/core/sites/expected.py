@@ -1,6 +1,6 @@
-"""The file ``site_configs/SITE/expected.yaml``: what a site does not have or does not run, and why.
+"""The file ``site_configs/SITE/expected.yaml``: features that a site lacks and checks that it leaves out, with reasons.
 
-It holds exceptions alone: what a mode has to run follows from ``site.yaml`` (``kappa.core.sites.derivation``).
+It contains only exceptions: ``site.yaml`` determines what a mode must run (``kappa.core.sites.derivation``).
 """
 
 import pathlib
@@ -21,16 +21,16 @@ FILE = "expected.yaml"
 Reason = Annotated[str, Meta(min_length=1, pattern=r"\S")]
 _KNOWN = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}
 _NO_MODES = (
-    "a mode has to run what the features of site.yaml allow: remove `modes`, and put what shall not run all the same"
+    "no longer a key: the features in site.yaml determine what a mode must run. Remove `modes`, and list exceptions"
     " under `left_out`, with `why`"
 )
 
 
 class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
-    """Cases that the site does not expect, and why: those that fit all that is said here.
+    """Cases that the site does not expect, and the reason. A case must match all keys of the entry.
 
-    With ``features``, the cases that need one of these. Without ``families`` and ``modes`` the partitions do not have
-    these features; with them, they have them.
+    ``features`` matches cases that need one of them. Without ``families`` and ``modes``, the partitions lack these
+    features; with them, the partitions have the features.
     """
 
     why: Annotated[Reason, said("the reason")]
@@ -41,11 +41,11 @@ class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def narrowed(self) -> bool:
-        """Whether it is about some families or modes alone."""
+        """Whether the entry is only about some families or modes."""
         return bool(self.families or self.modes)
 
     def covers(self, mode: str, partition: str, family: str, needs: Collection[str]) -> bool:
-        """Whether it is about a case that has these ``needs``, in which ``a|b`` stands for one of two features."""
+        """Return whether the entry covers a case with these ``needs``; ``a|b`` in them means one of two features."""
         asked = ((self.modes, mode), (self.partitions, partition), (self.families, family))
         if not all(not named or one in named for named, one in asked):
             return False
@@ -57,7 +57,7 @@ class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     default_mode: Annotated[str, said("the mode by which Kappa judges a report that states none")] = "nightly"
     partitions: Annotated[
-        list[str], said("partitions that `site.yaml` must have, so that none is lost or renamed in silence")
+        list[str], said("partitions that `site.yaml` must have, so that none is removed or renamed unnoticed")
     ] = []
     not_provided: Annotated[
         dict[str, Reason], said("`{FEATURE: why}`: features that no partition and no environment has")
@@ -65,12 +65,12 @@ class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     left_out: Annotated[list[LeftOut], said("cases that the site does not expect, each entry with its reason")] = []
 
     def leaves_out(self, mode: str, partition: str, family: str, needs: Collection[str]) -> bool:
-        """Whether some entry of ``left_out`` covers the case; arguments as of ``LeftOut.covers``."""
+        """Return whether an entry of ``left_out`` covers the case; arguments as for ``LeftOut.covers``."""
         return any(entry.covers(mode, partition, family, needs) for entry in self.left_out)
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why partitions lack a feature, by feature; nothing of one that the whole site lacks."""
+        """The reasons why partitions lack a feature, by feature, without features that the whole site lacks."""
         found: dict[str, list[str]] = {}
         for entry in self.left_out:
             for feature in [] if entry.narrowed else entry.features:
@@ -80,9 +80,9 @@ class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 def read_expected(folder: pathlib.Path, site: SiteDescription | None) -> Expected:
-    """Read the file, and compare its names with the vocabulary and with ``site``; without the file nothing is excepted.
+    """Read the file, and check its names against the vocabulary and ``site``. Without the file there is no exception.
 
-    :raises InputError: it cannot be used; names it, and of each problem the line, the key and what was expected.
+    :raises InputError: the file is not valid; names it, and for each problem the line, the key and the expected value.
     """
     if not (folder / FILE).exists():
         return Expected()
@@ -101,7 +101,7 @@ def read_expected(folder: pathlib.Path, site: SiteDescription | None) -> Expecte
         at: Path = ("not_provided", feature)
         file.require_known(at, feature, [*_KNOWN, NODES_THAT_EXIST], "feature")
         if feature in stated:
-            file.refuse(at, f"contradicts {site_file.FILE}, by which the site has it: remove it here or there")
+            file.refuse(at, f"contradicts {site_file.FILE}, where the site has it: remove it here or there")
     for number, entry in enumerate(expected.left_out):
         _check_left_out(file, ("left_out", number), entry, site)
     require_sound([file])
@@ -131,8 +131,8 @@ def _check_left_out(file: YamlFile, at: Path, entry: LeftOut, site: SiteDescript
         by_fact = {*site.features_of(partition)} - {*site.as_stated.features_of(partition)}
         for number, feature in enumerate(entry.features):
             here: Path = (*at, "features", number)
-            # Some families or modes do without what is there; all of them, without what is not.
+            # An entry for some families or modes is about features that exist, any other about missing ones.
             if entry.narrowed and entry.partitions and feature not in has:
-                file.refuse(here, f"contradicts {site_file.FILE}, by which {partition} does not have {feature}")
+                file.refuse(here, f"contradicts {site_file.FILE}, where {partition} does not have {feature}")
             if not entry.narrowed and feature in has - by_fact:
-                file.refuse(here, f"contradicts {site_file.FILE}, by which {partition} has {feature}")
+                file.refuse(here, f"contradicts {site_file.FILE}, where {partition} has {feature}")

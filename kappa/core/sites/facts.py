@@ -1,7 +1,7 @@
-"""Facts of a site that nothing but a look at the machine can tell.
+"""Facts of a site that can only be read on the machine.
 
-A site names its provider (``facts: NAME``) and puts ``{fact: NAME}`` in the place of a value; in a list, a fact that is
-a list is put in item by item.
+A site names its provider (``facts: NAME``) and writes ``{fact: NAME}`` instead of a value. If the fact is a list and
+the place is in a list, the fact's items are inserted one by one.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 Provider = Callable[[pathlib.Path], dict[str, Any]]
 
-# Of Debian 12, and of 13 and Ubuntu 24.04 where they have another name there.
+# Names in Debian 12, and other names in Debian 13 and Ubuntu 24.04.
 _LIBRARIES = (
     ("libc.so.6",), ("libmpi.so.40",), ("libopen-pal.so.40", "libopen-pal.so.80"), ("libopenblas.so.0",),
     ("libaio.so.1", "libaio.so.1t64"),
@@ -22,11 +22,11 @@ _LIBRARIES = (
 
 
 def embedded_cluster(base: pathlib.Path) -> dict[str, Any]:
-    """The cluster of virtual nodes that ``site_configs/embedded/cluster up`` started, or would by its defaults."""
+    """Return facts of the cluster that ``site_configs/embedded/cluster up`` started, or would start by default."""
     state = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", base / ".kappa/cluster"))
     try:
         options = json.loads((state / "run/instance.json").read_text(encoding="utf-8"))["options"]
-        # Clusters that were started before they had a choice of adapters have one.
+        # Clusters of older versions do not state the number of adapters; they have one.
         nodes, cores, adapters = options["nodes"], options["cpus_per_node"], options.get("adapters", 1)
         light = options.get("light", False)
     except FileNotFoundError:
@@ -34,25 +34,25 @@ def embedded_cluster(base: pathlib.Path) -> dict[str, Any]:
     return {
         "nodes": nodes,
         "half_of_nodes": nodes // 2,
-        # On light nodes nothing is measured.
+        # Light nodes run no measurements.
         "jobs_at_once": nodes if light else 8,
         "cores_per_node": cores,
-        # Of the machine: any one node may use all of it, and Slurm is told the same.
+        # The whole machine's memory: each node may use all of it, and Slurm has the same value.
         "memory_gib_per_node": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30,
         "adapters": [f"eth{number}" for number in range(adapters)] if adapters > 1 else None,
         "rails": ["rails"] if adapters > 1 else [],
         "peak_gflops_per_core": _peak_gflops_per_core(),
         "gpu_features": ["nvidia"] if pathlib.Path("/dev/nvidia0").exists() else [],
-        # Of packages that mode full alone needs, and installs.
+        # From packages that only mode full needs and installs.
         "applications": ["applications"] if all(map(shutil.which, ("lmp", "icoFoam"))) else [],
-        # What the jobs of Debian's packages load.
+        # Libraries that jobs with Debian's packages load.
         "debian_libraries": _debian_libraries(),
         "slurm_commands": str(state / "bin"),
     }
 
 
 def _debian_libraries() -> list[str]:
-    """Each by the name that it has in this release, or in the first, in which its lack is said."""
+    """Return each library's path with its name in this release; if none exists, the name in the first release."""
     folder = pathlib.Path(f"/usr/lib/{os.uname().machine}-linux-gnu")
     return [
         str(next((folder / name for name in names if (folder / name).exists()), folder / names[0]))
@@ -61,7 +61,7 @@ def _debian_libraries() -> list[str]:
 
 
 def _peak_gflops_per_core() -> float:
-    """Theoretical peak: clock x FLOP per cycle of two FMA units of the widest vectors (double precision)."""
+    """Return the theoretical peak: clock x FLOP per cycle of two FMA units of the widest vectors (double precision)."""
     cpuinfo = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
     clock = re.search(r"^cpu MHz\s*: ([\d.]+)", cpuinfo, re.MULTILINE)
     flop_per_cycle = 32 if " avx512f" in cpuinfo else 16 if " fma" in cpuinfo else 4

@@ -1,4 +1,4 @@
-"""The keys of a site's files as tables of ``docs/site-reference.md``, beside those of the vocabulary."""
+"""Write the keys of a site's files as tables of ``docs/site-reference.md``, in addition to the vocabulary's tables."""
 
 from kappa.core.sites.description import Environment, Partition, SiteFile
 from kappa.core.sites.expected import Expected
@@ -8,7 +8,7 @@ from kappa.core.vocabulary.tables import keys
 
 
 def of_files() -> dict[str, str]:
-    """Each table by its title, as Markdown."""
+    """Return each table as Markdown, by its title."""
     return {
         "site keys": keys(SiteFile, apart=(Partition, Environment, QuarantineRule, Keep)),
         "partition keys": keys(Partition),

@@ -1,20 +1,20 @@
-"""Launchers that ReFrame does not bring: it knows them once this file was imported."""
+"""Launchers that ReFrame lacks. The import of this file registers them with ReFrame."""
 
 from reframe.core.backends import register_launcher  # type: ignore[import-untyped]
 from reframe.core.launchers import JobLauncher  # type: ignore[import-untyped]
 
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
-# A platform that is a program: it reads PLATFORM_FILE and counts what its links carry. SMPI's own model has no place
-# for that; with factors of 1, as in Kappa's platforms, it is the same as CM02.
+# A platform that is a program: it reads PLATFORM_FILE and counts the load of its links. SMPI's own model cannot be used
+# with it. With factors of 1, as in Kappa's platforms, SMPI's model equals CM02.
 COUNTER = ("./link_use.so", "--cfg=network/model:CM02", "--log=root.threshold:warning")
 
 
 @register_launcher("mpiexec.hydra")
 class HydraLauncher(JobLauncher):  # type: ignore[misc]
-    """Hydra starts ranks of MPICH, MVAPICH and Intel MPI where srun has no plug-in for them.
+    """Start ranks of MPICH, MVAPICH and Intel MPI with Hydra if srun has no plug-in for them.
 
-    Not ``mpiexec``: where several MPI libraries are installed that is any of them. The nodes and the ranks on each are
-    those of Slurm's job, which Hydra reads from its variables.
+    The program is not ``mpiexec``, because with several MPI libraries this name can be any of them. Hydra reads the
+    nodes and the ranks per node from the variables of Slurm's job.
     """
 
     def command(self, job: object) -> list[str]:
@@ -24,10 +24,10 @@ class HydraLauncher(JobLauncher):  # type: ignore[misc]
 
 @register_launcher("smpirun", local=True)
 class SmpirunLauncher(JobLauncher):  # type: ignore[misc]
-    """SimGrid's ``smpirun`` simulates, on the platform in the stage folder; ``hosts_file`` has a host for each rank.
+    """Simulate with SimGrid's ``smpirun`` on the platform in the stage folder; ``hosts_file`` has a host per rank.
 
-    Each rank has a copy of the program, which a simulation that was killed leaves behind: in the stage folder, then.
-    ``-tmpdir`` would say so, but smpirun of SimGrid 3.32 takes its value for the program.
+    Each rank has a copy of the program, which a killed simulation leaves behind. TMPDIR puts the copies into the stage
+    folder. The option ``-tmpdir`` does not work: smpirun of SimGrid 3.32 takes its value for the program.
     """
 
     hosts_file = HOSTS_FILE

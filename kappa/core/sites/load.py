@@ -1,4 +1,4 @@
-"""A site: its folder, of which each file is read when it is first asked for, and once."""
+"""A site: its folder. Each file is read once, when it is first used."""
 
 import functools
 import pathlib
@@ -16,20 +16,20 @@ from kappa.core.sites.references import check_references
 from kappa.core.sites.site_file import SiteDescription, describe
 from kappa.core.vocabulary.modes import MODES
 
-#: Folder of a run: the site's folder again, with the files by which the run was judged.
+#: Folder of a run with a copy of the site's files by which the run was judged.
 JUDGED_BY = "judged_by"
 _JUDGING = (site_file.FILE, expected.FILE)
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class SiteUnknownError(LookupError):
-    """No site folder fits the report; the message says what was looked for."""
+    """No site folder belongs to the report; the message says what Kappa looked for."""
 
 
 def find_site(systems: tuple[str, ...]) -> pathlib.Path:
-    """The folder of the site whose cases a report holds, where sites are looked for.
+    """Return the folder of the site to which a report's cases belong.
 
-    :raises InputError: there are two.
+    :raises InputError: there are two such folders.
     :raises SiteUnknownError: there is none.
     """
     if len(systems) != 1:
@@ -45,9 +45,9 @@ def find_site(systems: tuple[str, ...]) -> pathlib.Path:
 
 
 def keep_judging_files(site: "Site", run: pathlib.Path) -> None:
-    """Write the files of ``site`` that a verdict reads, as they were when ``site`` read them, into the folder ``run``.
+    """Write the files of ``site`` that a verdict reads into the folder ``run``, with the text that ``site`` has read.
 
-    :raises InputError: they cannot be written.
+    :raises InputError: a file cannot be written.
     """
     folder = run / JUDGED_BY / site.folder.resolve().name
     for name, text in site.judging_files.items():
@@ -56,7 +56,7 @@ def keep_judging_files(site: "Site", run: pathlib.Path) -> None:
 
 
 def changed_since(site: "Site", run: pathlib.Path) -> list[pathlib.Path]:
-    """Return the files by which the run in the folder ``run`` was judged, if the site's are others now."""
+    """Return those files by which the run in the folder ``run`` was judged that differ from the site's present ones."""
     kept = run / JUDGED_BY / site.folder.resolve().name
     now = site.judging_files
     return [kept / name for name in _JUDGING if _text(kept / name) not in (None, now.get(name))]
@@ -70,7 +70,7 @@ def _text(path: pathlib.Path) -> str | None:
 
 
 class Site:
-    """A site in ``folder``. A property raises ``InputError`` for its file: where, what was expected, and what to do."""
+    """A site in ``folder``. A property raises ``InputError`` if its file is not valid, with the place and a remedy."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -85,7 +85,7 @@ class Site:
 
     @property
     def files(self) -> list[str]:
-        """The names of its files by which a run is judged, references among them."""
+        """The names of its files by which a run is judged, including references."""
         found = [self.folder / name for name in (site_file.FILE, expected.FILE) if (self.folder / name).exists()]
         found += sorted(self.folder.glob("references/*.yaml"))
         return [clean(str(path.relative_to(self.folder))) for path in found]
@@ -98,47 +98,47 @@ class Site:
 
     @functools.cached_property
     def description(self) -> SiteDescription | None:
-        """What ``site.yaml`` says; ``None`` for a folder that has only ReFrame's settings."""
+        """The content of ``site.yaml``; ``None`` for a folder that has only ReFrame's settings."""
         return describe(self.folder) if (self.folder / site_file.FILE).exists() else None
 
     @functools.cached_property
     def expected(self) -> Expected:
-        """What ``expected.yaml`` excepts."""
+        """The exceptions in ``expected.yaml``."""
         return read_expected(self.folder, self.description)
 
     @functools.cached_property
     def modes(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Mode -> family -> the partitions on which it has to run; without modes in which nothing has to run."""
+        """Mode -> family -> the partitions on which it must run; without modes in which no family must run."""
         if self.description is None:
             return {}
         found = {mode: derivation.expected_families(self.description, self.expected, mode) for mode in MODES}
         return {mode: families for mode, families in found.items() if families}
 
     def unexplained(self, mode: str) -> list[Unexplained]:
-        """What the site lacks for cases of ``mode``, and does not say why."""
+        """Return the features that the site lacks for cases of ``mode`` without a reason."""
         return derivation.unexplained(self.description, self.expected, mode) if self.description else []
 
     @functools.cached_property
     def contract(self) -> Contract | None:
-        """``acceptance.yaml``, if there is one."""
+        """The contract in ``acceptance.yaml``; ``None`` without the file."""
         path = self.folder / contract.FILE
         return load_contract(path, self.description) if path.exists() else None
 
     def require_description(self) -> None:
-        """Read ``site.yaml``, if there is one."""
+        """Read ``site.yaml``, if it exists."""
         _ = self.description
 
     def require_expectations(self) -> None:
-        """Read what judging a run asks of the site."""
+        """Read the files that the judgement of a run needs."""
         _ = self.modes
 
     def require_sound(self) -> None:
-        """Read every file that was not read yet: what starts a run shall not fail on one of them later."""
+        """Read every file that was not read yet, so that no run fails later because of one of them."""
         self.require_references()
         _ = self.expected, self.contract
 
     def require_references(self) -> None:
-        """Compare the files in ``references`` with the vocabulary and with ``site.yaml``."""
+        """Check the files in ``references`` against the vocabulary and ``site.yaml``."""
         _ = self._references
 
     @functools.cached_property
@@ -148,6 +148,6 @@ class Site:
 
     @property
     def now(self) -> "Site":
-        """The site with the facts of the machine as they are now, which starting a cluster may have changed."""
+        """The site with the present facts of the machine, which the start of a cluster may have changed."""
         read = self.__dict__.get("description")
         return Site(self.folder) if read and read.described.facts else self

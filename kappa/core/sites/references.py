@@ -1,7 +1,7 @@
-"""A site's references: each names what the suite measures, and has a source.
+"""Read and check a site's references: each belongs to a metric of the suite, and has a source.
 
-A file ``references/FOLDER.yaml`` holds the references of the checks of that folder, in ReFrame's format for external
-references, and the list ``$sources`` that says where they come from; ``docs/site-reference.md`` shows one.
+A file ``references/FOLDER.yaml`` contains the references of the checks of that folder, in ReFrame's format for external
+references, and the list ``$sources`` with their sources; ``docs/site-reference.md`` shows an example.
 """
 
 import datetime
@@ -27,27 +27,31 @@ INDEX, SOURCES = "$index", "$sources"
 
 
 class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
-    """Where references come from."""
+    """The source of references."""
 
-    match: Annotated[str, said("shell pattern on CLASS.INDEX….METRIC; the first that matches counts")]
+    match: Annotated[str, said("shell pattern for CLASS.INDEX….METRIC; the first match counts")]
     source: Annotated[Literal["contract", "vendor", "theoretical", "learned", "simulated"], said("kind of the source")]
-    date: Annotated[str, said("date of the source, as 2026-01-31")]
+    date: Annotated[str, said("date of the source, for instance 2026-01-31")]
     samples: Annotated[int, said("number of measured values; 0 without measurements")]
-    method: Annotated[str, said("how the value was found, in words")]
+    method: Annotated[str, said("how the value was determined, in words")]
     finds_in_a_run: Annotated[
         Annotated[float, msgspec.Meta(ge=0)] | None,
-        said("[slow-down](power.md), as a share, that the bound finds in one run with 95 %; `kappa learn` writes it"),
+        said(
+            "[slow-down](power.md), as a share, that the bound finds in one run with a probability of 95 %; "
+            "`kappa learn` writes it"
+        ),
     ] = None
     finds_in_a_week: Annotated[
-        Annotated[float, msgspec.Meta(ge=0)] | None, said("slow-down that seven nights find with 95 %")
+        Annotated[float, msgspec.Meta(ge=0)] | None,
+        said("slow-down, as a share, that seven nights find with a probability of 95 %"),
     ] = None
 
 
 @functools.cache
 def read_sources(path: pathlib.Path) -> tuple[Source, ...]:
-    """The ``$sources`` of a reference file.
+    """Return the ``$sources`` of a reference file.
 
-    :raises InputError: it cannot be used; names the file, the line, the key and what was expected there.
+    :raises InputError: they are not valid; names the file, the line, the key and the expected value.
     """
     file = YamlFile(path, MAX_BYTES)
     sources = _sources(file)
@@ -56,7 +60,7 @@ def read_sources(path: pathlib.Path) -> tuple[Source, ...]:
 
 
 def source_of(sources: Iterable[Source], dotted: str) -> dict[str, Any] | None:
-    """The first of ``sources`` whose pattern matches ``CLASS.INDEX….METRIC``, without the pattern."""
+    """Return the first of ``sources`` that matches ``CLASS.INDEX….METRIC``, without its pattern, or ``None``."""
     for source in sources:
         if fnmatch.fnmatchcase(dotted, source.match):
             return {key: value for key, value in msgspec.to_builtins(source).items() if key != "match"}
@@ -64,9 +68,9 @@ def source_of(sources: Iterable[Source], dotted: str) -> dict[str, Any] | None:
 
 
 def check_references(site: SiteDescription) -> list[YamlFile]:
-    """The site's reference files, each with what is wrong in it.
+    """Return the site's reference files, each with its problems.
 
-    :raises InputError: a file is no valid YAML.
+    :raises InputError: a file is not valid YAML.
     """
     files = []
     folders = {family.split("/")[0] for family in families()}
@@ -75,7 +79,7 @@ def check_references(site: SiteDescription) -> list[YamlFile]:
         files.append(file)
         if path.suffix != ".yaml" or path.stem not in folders:
             legal = [f"{folder}.yaml" for folder in folders]
-            file.refuse((), f"no check reads a file of this name: {suggestion(path.name, legal)}")
+            file.refuse((), f"no check reads a file with this name: {suggestion(path.name, legal)}")
             continue
         sources = _sources(file)
         if isinstance(file.value, Mapping):
@@ -100,10 +104,10 @@ def _sources(file: YamlFile) -> tuple[Source, ...]:
 
 
 def _references(file: YamlFile, folder: str, name: str, site: SiteDescription) -> dict[str, Path]:
-    """The dotted name of each reference of the class ``name``, with its place."""
+    """Return the dotted name of each reference of the class ``name``, with its path."""
     here: Path = (name,)
     if name in uncatalogued():
-        # The check itself refuses what it does not measure.
+        # The check itself refuses unknown metrics.
         return dict(_all_leaves(file.value[name], here))
     ours = [known for known, check in catalogue().items() if check.family.startswith(f"{folder}/")]
     if not file.require_known(here, name, ours, f"check of {folder}"):
@@ -114,7 +118,7 @@ def _references(file: YamlFile, folder: str, name: str, site: SiteDescription) -
             file.require_known((*here, key), key, [INDEX], "key")
     index = entry.get(INDEX) if isinstance(entry, Mapping) else None
     if not isinstance(index, list) or not index:
-        file.refuse(here, f"expected a mapping with {INDEX}, the list of what the references depend on")
+        file.refuse(here, f"expected a mapping with {INDEX}, the list of parameters on which the references depend")
         return {}
     special = {
         "$system": [site.name],
@@ -157,26 +161,26 @@ def _leaves(
         at = (*here, key)
         for value in _matched(file, at, key, parameter, values):
             if value not in node and value in patterns:
-                file.refuse(at, f"{value} is matched by {patterns[value]!r} as well")
+                file.refuse(at, f"{patterns[value]!r} matches {value}, too: change one of them")
             elif value != key and value in node:
-                file.refuse(at, f"{value} has an entry of its own: exclude it here")
+                file.refuse(at, f"{value} has its own entry: exclude it here")
             patterns[value] = key
             yield from _leaves(file, at, inner, deeper, check, f"{dotted}.{value}")
 
 
 def _matched(file: YamlFile, at: Path, key: str, parameter: str, values: list[str]) -> list[str]:
-    """The values of the parameter that a key stands for, literally or as a regular expression."""
+    """Return the values of the parameter that a key matches, literally or as a regular expression."""
     if key in values:
         return [key]
     try:
         found = [value for value in values if re.match(f"^{key}$", value)]
         useless = next((word for word, pattern in _alternatives(key) if not _any_match(pattern, values)), None)
     except re.error as err:
-        file.refuse(at, f"no valid regular expression: {err}")
+        file.refuse(at, f"not a valid regular expression: {err}")
         return []
     if not found or useless:
         wrong = useless if found and useless else key
-        file.refuse(at, f"no {parameter} is {wrong!r}: {suggestion(wrong, values)}")
+        file.refuse(at, f"unknown {parameter} {wrong!r}: {suggestion(wrong, values)}")
     return found
 
 
@@ -185,7 +189,10 @@ def _any_match(pattern: str, values: Iterable[str]) -> bool:
 
 
 def _alternatives(pattern: str) -> Iterator[tuple[str, str]]:
-    """Each alternative of each group, and the pattern with that alone; what may not follow is asked for instead."""
+    """Yield each alternative of each group, and the pattern with only this alternative.
+
+    A negative lookahead becomes a positive one, to test whether the excluded value exists.
+    """
     for group in re.finditer(r"\((\?[:=!])?([^()]*)\)", pattern):
         kind = "?=" if group[1] == "?!" else group[1] or ""
         for word in group[2].split("|"):
@@ -206,7 +213,7 @@ def _check_reference(file: YamlFile, at: Path, reference: Any, unit: str) -> Non
 
 
 def _check_sources(file: YamlFile, sources: Sequence[Source], names: Mapping[str, Path]) -> None:
-    """Each reference has a source; each source is that of some reference, and its pattern is made of whole words."""
+    """Check that each reference has a source, each source a reference, and that patterns consist of whole words."""
     words = set(itertools.chain.from_iterable(_words(name) for name in names))
     left = dict(names)
     for number, source in enumerate(sources):
@@ -216,7 +223,7 @@ def _check_sources(file: YamlFile, sources: Sequence[Source], names: Mapping[str
         if odd:
             file.refuse(at, f"no reference here has {odd!r} in its name: {suggestion(odd, words)}")
         elif not first and any(fnmatch.fnmatchcase(name, source.match) for name in names):
-            file.refuse(at, f"{source.match!r} matches nothing that an entry above does not match: move it up")
+            file.refuse(at, f"entries above match every reference that {source.match!r} matches: move it up")
         elif not first:
             file.refuse(at, f"{source.match!r} matches no reference: {suggestion(source.match, names)}")
         for name in first:
@@ -226,6 +233,6 @@ def _check_sources(file: YamlFile, sources: Sequence[Source], names: Mapping[str
 
 
 def _words(name: str) -> list[str]:
-    """The words in a dotted name or a pattern on it; of a class's name also its parts."""
+    """Return the words in a dotted name or a pattern, and also the parts of a class's name."""
     found = re.findall(r"[A-Za-z0-9$:-]+", name)
     return [*found, *(part for word in found for part in re.findall(r"[A-Z]+[a-z]+", word) if part != word)]

@@ -1,6 +1,6 @@
-"""A site as its folder describes it: ``site.yaml``, read and compared with the vocabulary.
+"""Read a site's ``site.yaml`` and check it against the vocabulary.
 
-Fabrics of a simulated site become partitions; facts that only the machine can tell take their places.
+Fabrics of a simulated site become partitions. Facts of the machine replace ``{fact: NAME}``.
 """
 
 import os
@@ -26,17 +26,19 @@ from kappa.core.vocabulary.features import LARGE_PUTS, PATTERNS, SHARP, SIMULATE
 from kappa.core.vocabulary.rules import check_quarantine
 from kappa.core.vocabulary.scales import EACH_NODE, ONE_NODE, TWO_NODES, WHOLE_PARTITION
 
-#: Names further folders of fabrics, separated as those of PATH.
+#: The variable with more folders of fabrics, separated as in PATH.
 MORE_FABRICS = "KAPPA_FABRICS"
 FILE = "site.yaml"
-#: Of Slurm, whose commands all but sacct take the cluster from it.
+#: The variable from which all Slurm commands except sacct take the cluster.
 CLUSTER_VARIABLE = "SLURM_CLUSTERS"
 
 
 def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
-    """Add the partitions to the document; what it says of one by name goes before what it says of a variant.
+    """Add a partition for each fabric and variant to the document.
 
-    :raises InputError: a fabric's file cannot be used, or there is none.
+    Keys for a partition by its name have priority over keys for its variant.
+
+    :raises InputError: a fabric's file is not valid, or there is no such file.
     """
     document = file.value
     if not isinstance(document, Mapping) or "fabrics" not in document:
@@ -64,7 +66,7 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
 
 def _partition(fabric: SimulatedFabric, variant: str, path: pathlib.Path) -> dict[str, Any]:
     scales = [WHOLE_PARTITION] if fabric.nodes > 1 else []
-    if fabric.software.by_size:  # `kappa calibrate` made it, to predict the scales of a real one
+    if fabric.software.by_size:  # `kappa calibrate` made it, to predict the scales of a real partition
         scales += [feature for feature in (ONE_NODE, EACH_NODE, TWO_NODES) if feature not in scales]
     sharp = [SHARP] if fabric.in_network else []
     return {
@@ -80,7 +82,7 @@ def _partition(fabric: SimulatedFabric, variant: str, path: pathlib.Path) -> dic
 
 @dataclass(frozen=True)
 class SiteDescription:
-    """``by_fact``: the paths of what a look at the machine has told."""
+    """A site as ``site.yaml`` describes it; ``by_fact`` are the paths of values that are facts of the machine."""
 
     folder: pathlib.Path
     described: SiteFile
@@ -92,22 +94,22 @@ class SiteDescription:
 
     @property
     def base(self) -> pathlib.Path:
-        """Where relative paths of the site begin."""
+        """The folder to which relative paths of the site refer."""
         return base_of(self.folder)
 
     @property
     def environment_names(self) -> list[str]:
-        """Every environment that some partition lists."""
+        """Every environment that a partition lists."""
         return list(dict.fromkeys(name for one in self.described.partitions.values() for name in one.environments))
 
     def features_of(self, partition: str) -> list[str]:
-        """All features of the partition, those of its storage targets among them."""
+        """Return all features of the partition, including the features of its storage targets."""
         one = self.described.partitions[partition]
         return [*one.features, *_storage_features(one)]
 
     @property
     def as_stated(self) -> "SiteDescription":
-        """The site without the features that the machine has told."""
+        """The site without features that are facts of the machine."""
         partitions = {
             name: structs.replace(
                 one,
@@ -123,14 +125,14 @@ class SiteDescription:
         return replace(self, described=structs.replace(self.described, partitions=partitions), by_fact=others)
 
     def environment_features(self, environment: str) -> set[str]:
-        """The features of an environment; none of one of Spack that is offered only when it is installed."""
+        """Return the features of an environment; none for a Spack environment that is used only if installed."""
         if environment in self.described.environments:
             return {*self.described.environments[environment].features}
         spack = self.described.spack
         return set() if spack.installed_only else {*spack_tables.read(environment).features, *spack.features}
 
     def stated_features(self) -> set[str]:
-        """All features that the site states, whatever is installed and whatever the machine has."""
+        """Return all features that the site states, independent of installed programs and facts of the machine."""
         of_partitions = map(self.as_stated.features_of, self.described.partitions)
         return set().union(*of_partitions, *map(self.environment_features, self.environment_names))
 
@@ -138,7 +140,7 @@ class SiteDescription:
 def describe(folder: pathlib.Path) -> SiteDescription:
     """Read ``site.yaml`` of a site.
 
-    :raises InputError: it cannot be used; names the file, and of each problem the line, the key and what was expected.
+    :raises InputError: the file is not valid; names it, and for each problem the line, the key and the expected value.
     """
     _require_description(folder)
     file = YamlFile(folder / FILE)
@@ -158,7 +160,7 @@ def describe(folder: pathlib.Path) -> SiteDescription:
     if described.quarantine:
         check_quarantine(file, described.quarantine)
     if described.keep and described.keep.runs is None and described.keep.days is None:
-        file.refuse(("keep",), "expected `runs`, `days` or both: how much raw output is kept whatever the verdict")
+        file.refuse(("keep",), "expected `runs`, `days` or both: the raw output to keep for any verdict")
     require_sound([file])
     return SiteDescription(folder, described, by_fact)
 
@@ -166,13 +168,13 @@ def describe(folder: pathlib.Path) -> SiteDescription:
 def _require_description(folder: pathlib.Path) -> None:
     if not (folder / FILE).exists() and (folder / "settings.py").is_file():
         raise InputError(
-            f"{clean(str(folder))}: expected {FILE}; a site of Kappa 0.1.0 was code in settings.py, since then {FILE}"
-            " says what there is, and settings.py is the same everywhere (docs/site.md)"
+            f"{clean(str(folder))}: expected {FILE}; it replaces the code in settings.py of Kappa 0.1.0, which is now "
+            "the same for every site (docs/site.md)"
         )
 
 
 def _check_predictions(file: YamlFile, folder: pathlib.Path, described: SiteFile) -> None:
-    """The fabrics by which partitions are predicted are there; without a simulated site nothing can tell."""
+    """Check that the fabrics that predict partitions exist; without a simulated site this is not checked."""
     for name, partition in described.partitions.items():
         if partition.predicted_by is not None and (fabrics := fabrics_beside(folder)):
             at = ("partitions", name, "predicted_by")
@@ -206,7 +208,7 @@ def _put_defaults(file: YamlFile) -> None:
 
 
 def _put_facts(file: YamlFile, folder: pathlib.Path) -> list[Path]:
-    """Put the facts of the machine in their places; the paths of these places."""
+    """Replace ``{fact: NAME}`` by the facts of the machine. Return the paths of the replaced values."""
     provider = file.value.get("facts") if isinstance(file.value, Mapping) else None
     facts: dict[str, Any] = {}
     if provider is not None and file.require_known(("facts",), provider, PROVIDERS, "provider of facts"):

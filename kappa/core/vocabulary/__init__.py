@@ -1,4 +1,4 @@
 """The names that a site and a check share: features, scales, programs, rules, states of nodes, modes.
 
-Tables and what compares with them. Every package but ``ground`` and its neighbours may import it.
+It contains tables and their lookups. Every package may import it, except ``ground`` and packages of the same rank.
 """

@@ -1,12 +1,13 @@
-"""The catalogue of the suite's checks, ``checks.json``: what ReFrame says of them, for what runs without ReFrame.
+"""Read the catalogue of the suite's checks, ``checks.json``: ReFrame's data on them, for code without ReFrame.
 
-``make catalogue`` writes it anew from the classes; a test says when that was forgotten.
+``make catalogue`` writes the file from the classes. A test fails if it is out of date.
 """
 
 import functools
 import pathlib
 import re
 from importlib import resources
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from kappa.core.vocabulary.tunables import Tunable
 FILE = "checks.json"
 SUITE = pathlib.Path(__file__).parents[3] / "reframe_checks"
 _DECLARED = re.compile(r"^@rfm\.simple_test\nclass (\w+)", re.MULTILINE)
+_LOW_IS_GOOD = frozenset({"s", "ms", "us", "ns", "W", "J"})
 _FAMILY = re.compile(r'^    family = "([^"]+)"', re.MULTILINE)
 
 
@@ -26,9 +28,12 @@ class CataloguedCase(msgspec.Struct, frozen=True):
 
 
 class CataloguedCheck(msgspec.Struct, frozen=True):
-    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units.
+    """A check class. ``needs_environ`` has ``a|b`` if one of two features is enough; ``metrics`` maps metric to unit.
 
-    ``on_fabrics``: it runs on simulated partitions, too; others run only on nodes that exist.
+    ``on_fabrics``: it also runs on simulated partitions. Other checks run only on nodes that exist.
+    ``failure_means``, ``hint``: plain sentences. ``runs``: the first paragraph of the docstring. ``programs``: the
+    programs that the class names. ``measured_s``, ``estimated_s``: one of them is 0. ``informational``: metrics without
+    a bound. ``defaults``: of the tunables. ``pages``: pages of docs/ that explain the check.
     """
 
     family: str
@@ -39,14 +44,30 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     tunables: dict[str, Tunable]
     cases: list[CataloguedCase]
     on_fabrics: bool = False
+    failure_means: str = ""
+    hint: str = ""
+    runs: str = ""
+    programs: list[str] = []
+    measured_s: float = 0
+    estimated_s: float = 0
+    informational: list[str] = []
+    defaults: dict[str, Any] = {}
+    pages: list[str] = []
 
     def values_of(self, parameter: str) -> list[str]:
-        """Every value that the parameter has in some case; none if the check has no such parameter."""
+        """Return all values of the parameter; an empty list if the check has no such parameter."""
         return list(dict.fromkeys(case.parameters[parameter] for case in self.cases if parameter in case.parameters))
 
     @property
     def parameters(self) -> list[str]:
         return list(dict.fromkeys(name for case in self.cases for name in case.parameters))
+
+
+def worse_by_unit(unit: str) -> int:
+    """+1 when higher values of the unit are worse, -1 when lower ones are, 0 when the unit does not tell."""
+    if unit in _LOW_IS_GOOD:
+        return 1
+    return -1 if unit.endswith("/s") or unit == "IOPS" else 0
 
 
 def decoded(text: bytes) -> dict[str, CataloguedCheck]:
@@ -55,12 +76,12 @@ def decoded(text: bytes) -> dict[str, CataloguedCheck]:
 
 @functools.cache
 def catalogue() -> dict[str, CataloguedCheck]:
-    """Every check class of the suite by name."""
+    """Return every check class of the suite by name."""
     return decoded(resources.files(__package__).joinpath(FILE).read_bytes())
 
 
 def declared() -> dict[str, str]:
-    """The family of each check class that the suite's source declares; empty where the source does not name it."""
+    """Return the family of each check class in the suite's source; empty if the source does not name it."""
     found: dict[str, str] = {}
     for path in sorted(SUITE.glob("*/*.py")):
         text = path.read_text(encoding="utf-8")
@@ -71,16 +92,16 @@ def declared() -> dict[str, str]:
 
 @functools.cache
 def uncatalogued() -> dict[str, str]:
-    """The family of each check class that is declared and that the catalogue does not know yet.
+    """Return the family of each declared check class that the catalogue does not contain yet.
 
-    What such a check measures is known only when it runs.
+    The metrics of such a check are known only after it has run.
     """
     return {name: family for name, family in declared().items() if name not in catalogue()}
 
 
 @functools.cache
 def families() -> dict[str, tuple[str, ...]]:
-    """The check classes of each family."""
+    """Return the check classes of each family."""
     found: dict[str, tuple[str, ...]] = {}
     known = {name: check.family for name, check in catalogue().items()}
     for name, family in {**known, **uncatalogued()}.items():

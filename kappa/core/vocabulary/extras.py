@@ -1,6 +1,6 @@
-"""The one table of extras: what a check reads of its partition or environment besides features.
+"""The table of extras: the keys of a partition or environment, besides features, that checks read.
 
-Each field is the key in a site's ``site.yaml``, with its type, meaning, unit and who reads it.
+Each field is a key in a site's ``site.yaml``, with its type, meaning, unit and the checks that read it.
 """
 
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from kappa.core.vocabulary.node_facts import Bound
 Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
 Count = Annotated[int, Meta(ge=1)]
 Program = Annotated[str, Meta(pattern=r"^[\w./+-]+$", description="a program's name or path")]
-#: Of a job's environment.
+#: Variables of a job's environment.
 Variables = Annotated[dict[Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$")], str | int], Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
 
@@ -24,9 +24,9 @@ class StatedStriping(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
     stripe_count: Annotated[
         Annotated[int, Meta(ge=-1)],
-        _said("object storage targets of a file, -1 for all; the check sets it, reads it back and asserts it"),
+        _said("object storage targets of a file, -1 for all; the check sets the value, reads it back and compares"),
     ]
-    stripe_size: Annotated[Count, _said("size of a stripe; handled as `stripe_count`", unit="bytes")]
+    stripe_size: Annotated[Count, _said("size of a stripe; set and compared like `stripe_count`", unit="bytes")]
     osts: Annotated[Count | None, _said("number of object storage targets of the file system", "OstSweep")] = None
     servers: Annotated[
         Count | None, _said("number of object storage servers; state it together with `osts`", "OstSweep")
@@ -34,7 +34,7 @@ class StatedStriping(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
     def __post_init__(self) -> None:
         if (self.osts is None) != (self.servers is None):
-            raise ValueError("expected both of osts and servers, or none of them")
+            raise ValueError("expected both osts and servers, or neither")
         if self.osts is not None and self.servers is not None and self.servers > self.osts:
             raise ValueError("expected at most as many servers as osts")
 
@@ -51,13 +51,14 @@ class StorageTarget(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
 
 class StatedTransport(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What MPI has to use between nodes."""
+    """The adapters and protocols that MPI must use between nodes."""
 
     adapters: Annotated[
-        list[str], _said("names or shell patterns, as `[mlx5_0:1]` or `[eth0]`; each adapter carries its share")
+        list[str],
+        _said("names or shell patterns, for instance `[mlx5_0:1]` or `[eth0]`; each adapter must carry its share"),
     ] = []
     protocols: Annotated[
-        list[str], _said("the MPI library's names or shell patterns, as `[rc_mlx5, dc_*]` or `[tcp]`")
+        list[str], _said("the MPI library's names or shell patterns, for instance `[rc_mlx5, dc_*]` or `[tcp]`")
     ] = []
 
 
@@ -88,8 +89,8 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     max_time: Annotated[
         Annotated[str, Meta(pattern=r"^(\d+d)?(\d+h)?(\d+m)?(\d+s)?$", min_length=2)] | None,
         _said(
-            "longest time that a job asks for, as `30m`: state Slurm's MaxTime or MaxWall; Kappa skips a case that "
-            "takes longer",
+            "longest time that a job requests, for instance `30m`: state Slurm's MaxTime or MaxWall; Kappa skips a "
+            "case that takes longer",
             "every check",
         ),
     ] = None
@@ -99,8 +100,8 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     slurm_nodes: Annotated[
         str | None,
         _said(
-            "`n[1-8]`: the nodes of the Slurm partition that belong to this one, if it has others, too; `access` must "
-            "then select only these",
+            "`n[1-8]`: the nodes of the Slurm partition that belong to this partition, if it also has other nodes; "
+            "`access` must then select only these nodes",
             "PartitionState",
         ),
     ] = None
@@ -118,8 +119,8 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     users: Annotated[
         list[Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.@-]*\$?$")]],
         _said(
-            "users that every node must know as the login node does; Kappa always checks your own user and up to 20 "
-            "owners of folders beside your home",
+            "users that every node must know with the same IDs as the login node; Kappa always checks your own user "
+            "and up to 20 owners of folders beside your home",
             "PartitionHealth",
         ),
     ] = []
@@ -152,9 +153,9 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     placements: Annotated[
         dict[str, Annotated[list[str], Meta(min_length=1)]],
         _said(
-            "`{same_switch: [OPTION, …], other_switch: […]}`: job options that request such nodes, as `--switches=1` "
-            "or `--nodelist=a,b`. If a Slurm feature names each node's switch, use `--constraint=[sw1*1&sw2*1]`: "
-            "Kappa can then re-measure on other nodes",
+            "`{same_switch: [OPTION, …], other_switch: […]}`: job options that request such nodes, for instance "
+            "`--switches=1` or `--nodelist=a,b`. If a Slurm feature names each node's switch, use "
+            "`--constraint=[sw1*1&sw2*1]`: Kappa can then re-measure on other nodes",
             "OSU point-to-point",
         ),
     ] = {}
@@ -169,7 +170,7 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         SharedHost | None,
         _said(
             "state it if the nodes are virtual and share the machine on which ReFrame runs: if other processes use "
-            "more than this during a measurement, Kappa "
+            "more than this limit during a measurement, Kappa "
             "[blames no node](architecture.md#a-busy-machine-is-no-nodes-fault)",
             "every check",
         ),
@@ -177,8 +178,8 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     transport: Annotated[
         StatedTransport | None,
         _said(
-            "the adapters and protocols that MPI must use between nodes; without it Kappa expects what most nodes "
-            "use, and RDMA if there is any",
+            "the adapters and protocols that MPI must use between nodes; without this key Kappa expects those of "
+            "most nodes, and RDMA if the nodes have it",
             "TransportUsed",
         ),
     ] = None
@@ -241,21 +242,21 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
     preconnect: Annotated[
         Variables | None,
         _said(
-            "variables that make MPI connect all ranks at the start, as `OMPI_MCA_mpi_preconnect_mpi: 1`",
+            "variables that make MPI connect all ranks at the start, for instance `OMPI_MCA_mpi_preconnect_mpi: 1`",
             "MpiMemoryPreconnected",
         ),
     ] = None
     tag_matching: Annotated[
         Variables | None,
         _said(
-            "variables that make the adapter match tags, as `UCX_RC_MLX5_TM_ENABLE: y`",
+            "variables that make the adapter match tags, for instance `UCX_RC_MLX5_TM_ENABLE: y`",
             "TagMatching, TagMatchingDepth",
         ),
     ] = None
     rendezvous: Annotated[
         Variables | None,
         _said(
-            "variables that change how MPI sends long messages, as `UCX_RNDV_SCHEME: put_zcopy`, or "
+            "variables that change how MPI sends long messages, for instance `UCX_RNDV_SCHEME: put_zcopy` or "
             "`OMPI_MCA_btl_tcp_eager_limit: 1024`",
             "RendezvousProtocol",
         ),
@@ -263,49 +264,56 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
     unreliable: Annotated[
         Variables | None,
         _said(
-            "variables for unreliable datagrams in place of reliable connections, as `UCX_TLS: ud,sm,self`",
+            "variables for unreliable datagrams instead of reliable connections, for instance `UCX_TLS: ud,sm,self`",
             "UnreliableDatagrams, MpiMemoryUnreliable",
         ),
     ] = None
     sharp: Annotated[
         Variables | None,
         _said(
-            "variables for sums in the network, with a log that says so, as `OMPI_MCA_coll_hcoll_enable: 1` with "
-            "`HCOLL_ENABLE_SHARP: 3` and `SHARP_COLL_LOG_LEVEL: 3`",
+            "variables for sums in the network and for a log that confirms them, for instance "
+            "`OMPI_MCA_coll_hcoll_enable: 1` with `HCOLL_ENABLE_SHARP: 3` and `SHARP_COLL_LOG_LEVEL: 3`",
             "OffloadedSums, LammpsOffloaded, OpenFoamOffloaded",
         ),
     ] = None
     short_queues: Annotated[
         Variables | None,
         _said(
-            "variables for short queues, as `UCX_RC_TX_QUEUE_LEN: 16` with `UCX_RC_RX_QUEUE_LEN: 64`, or "
+            "variables for short queues, for instance `UCX_RC_TX_QUEUE_LEN: 16` with `UCX_RC_RX_QUEUE_LEN: 64`, or "
             "`OMPI_MCA_btl_tcp_sndbuf: 16384` with `OMPI_MCA_btl_tcp_rcvbuf: 16384`",
             "ShortQueues",
         ),
     ] = None
     cc: Annotated[
         Program | None,
-        _said("C compiler for Kappa's own programs, as `mpicc.mpich`", "CMakeProgram", default="CMake's choice"),
+        _said(
+            "C compiler for Kappa's own programs, for instance `mpicc.mpich`", "CMakeProgram", default="CMake's choice"
+        ),
     ] = None
-    cxx: Annotated[Program | None, _said("C++ compiler for them", "CMakeProgram", default="CMake's choice")] = None
+    cxx: Annotated[
+        Program | None, _said("C++ compiler for Kappa's own programs", "CMakeProgram", default="CMake's choice")
+    ] = None
     to_build: Annotated[
         list[str],
         _said(
-            "headers and static libraries that the MPI compiler must find on every node, as `mpi.h` and `libc.a`; "
-            "for users who build on compute nodes",
+            "headers and static libraries that the MPI compiler must find on every node, for instance `mpi.h` and "
+            "`libc.a`; for users who build on compute nodes",
             "SoftwareInventory",
         ),
     ] = []
     image: Annotated[
         str | None,
         _said(
-            "container image that holds the programs, as `/apps/kappa.sif`: see [containers](#containers)",
+            "container image with the programs, for instance `/apps/kappa.sif`: see [containers](#containers)",
             "every check of its programs",
         ),
     ] = None
     image_options: Annotated[
         list[str],
-        _said("more options of `apptainer exec`, as `[--bind, /var/spool/slurmd]`", "every check of its programs"),
+        _said(
+            "more options of `apptainer exec`, for instance `[--bind, /var/spool/slurmd]`",
+            "every check of its programs",
+        ),
     ] = []
     mpi_version: Annotated[
         str | None, _said("command that prints the MPI version", "provenance", default="`mpirun --version`")
@@ -313,8 +321,8 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
     hash_files: Annotated[
         dict[str, list[str]],
         _said(
-            "`{feature: [PATH, …]}`: files whose SHA-256 Kappa keeps with each result, besides the program's own; "
-            "paths are relative to the repository, `*` stands for any name",
+            "`{feature: [PATH, …]}`: files whose SHA-256 Kappa keeps with each result, in addition to the program's; "
+            "paths are relative to the repository, `*` matches any name",
             "provenance",
         ),
     ] = {}

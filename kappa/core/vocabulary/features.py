@@ -1,8 +1,8 @@
-"""The one table of features: what a partition is or has, its storage targets, and programs of an environment.
+"""The table of features: properties of a partition, its storage targets, and programs of an environment.
 
-A check names the features that it needs; a site lists those that it has. Those of storage targets are made from what a
-partition states under ``storage``: ``storage_TARGET``, ``parallel_TARGET`` when all nodes see the same files, and
-``osts_TARGET`` when it says how many object storage targets a Lustre file system has.
+A check names the features that it needs. A site lists the features that it has. Kappa makes the features of storage
+targets from ``storage`` of a partition: ``storage_TARGET``, ``parallel_TARGET`` if all nodes see the same files, and
+``osts_TARGET`` if the site states the number of object storage targets of a Lustre file system.
 """
 
 from collections.abc import Mapping
@@ -15,22 +15,23 @@ from kappa.core.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDE
 # Target -> feature of a partition that has it.
 STORAGE_TARGETS = {target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")}
 
-# What each node has to itself; the others may be `parallel`.
+# Targets that each node has alone; the others may be `parallel`.
 OF_ONE_NODE = ("scratch", "nvme")
 
 
 def parallel(target: str) -> str:
-    """The feature of a partition whose nodes share the files of ``target``."""
+    """Return the feature of a partition whose nodes share the files of ``target``."""
     return f"parallel_{target}"
 
 
 def swept(target: str) -> str | None:
-    """The feature of a partition that states the object storage targets of ``target``; a node's own has none."""
+    """Return the feature of a partition that states the object storage targets of ``target``; ``None`` if each node
+    has the target alone."""
     return None if target in OF_ONE_NODE else f"osts_{target}"
 
 
 def stated_folder(extras: Mapping[str, Any], target: str) -> str | None:
-    """The site's path of ``target`` if it is an absolute one: others could read as an option, of ``find`` even."""
+    """Return the site's path of ``target`` if it is absolute, or ``None``: ``find`` could take another as an option."""
     path = extras.get("storage", {}).get(target)
     return path if str(path).startswith("/") else None
 
@@ -42,7 +43,7 @@ CONGESTION = "congestion"
 SHARP = "sharp"
 RAILS = "rails"
 MPI_BEHAVIOUR = "mpi_behaviour"
-#: What no simulated partition has, and most checks need: it is listed by none.
+#: Most checks need it, and simulated partitions lack it. No site lists it.
 NODES_THAT_EXIST = "nodes_that_exist"
 
 _TOPOLOGY = "needs `cores.numa_domains` or `processor.topology`, and Slurm's task affinity"
@@ -50,13 +51,13 @@ _TOPOLOGY = "needs `cores.numa_domains` or `processor.topology`, and Slurm's tas
 
 @dataclass(frozen=True)
 class EnvironmentFeature:
-    """``programs``: what its jobs find on PATH. ``extra``: the key of the environment that it needs besides."""
+    """``programs``: the programs that its jobs find on PATH. ``extra``: the key of the environment that it needs."""
 
     programs: str
     extra: str = ""
 
 
-# Feature -> what the partition that lists it is or has.
+# Feature -> meaning, a phrase whose subject is the partition.
 PARTITION_FEATURES = {
     ONE_NODE: "runs jobs of one core or one node",
     TWO_NODES: "runs jobs of two nodes",
@@ -77,7 +78,8 @@ PARTITION_FEATURES = {
     "placement_gpus_other_socket": f"has GPUs on both sockets; needs `gpus_of_sockets`, and {_TOPOLOGY}",
     "placement_same_switch": "has nodes under one switch; needs `placements`, and the check fails unless "
     "`scontrol show topology` confirms it for the job's nodes",
-    "placement_other_switch": "has nodes under several switches; needs and confirms the same",
+    "placement_other_switch": "has nodes under several switches; needs `placements`, and the check fails unless "
+    "`scontrol show topology` confirms it for the job's nodes",
     "buffers_mixed": "measures host and device buffers in all combinations",
     GPUDIRECT: "has GPUDirect RDMA: compares UCX with and without it",
     GDRCOPY: "has gdrcopy: compares UCX with and without it",
@@ -88,8 +90,8 @@ PARTITION_FEATURES = {
     "binding": "binds ranks to cores: needs Slurm's task affinity, and cores numbered one after the other or "
     "`processor.topology`",
     PATTERNS: "runs communication patterns: random ring, barriers by puts, irregular exchanges",
-    LARGE_PUTS: "can do one-sided puts of megabytes between nodes, as with RDMA; over TCP, Open MPI's component pt2pt "
-    "hangs in them",
+    LARGE_PUTS: "can do one-sided puts of megabytes between nodes, for instance with RDMA; over TCP, Open MPI's "
+    "component pt2pt hangs in such puts",
     CONGESTION: "has four nodes or more: measures one half while the other half loads the network",
     RAILS: "has several adapters in a node and measures each alone; needs the key `rails`",
     SHARP: "has switches that reduce (SHARP); variables of its environments switch it on",
@@ -101,7 +103,7 @@ PARTITION_FEATURES = {
     "numa_domains": f"has several NUMA domains: measures local and remote memory bandwidth; {_TOPOLOGY}",
 }  # fmt: skip
 
-# Made from `storage` of the partition, and listed by none.
+# Kappa makes them from `storage` of the partition. No site lists them.
 STORAGE_FEATURES = {
     **{feature: f"has the storage target `{target}`" for target, feature in STORAGE_TARGETS.items()},
     **{parallel(target): f"sees the same files of `{target}` on all its nodes" for target in STORAGE_TARGETS},
@@ -147,11 +149,11 @@ ENVIRONMENT_FEATURES = {
         f"{_BUILT_HERE}, MUMPS with MPI, nlohmann-json, CLI11, for `kappa-measure sparse-direct`", "build_dir"
     ),
     "emt": EnvironmentFeature("`emt`"),
-    "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
+    "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and the programs in the EMT application's README", "build_dir"),
     "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start on request", "preconnect"),
     "mpi-tag-matching": EnvironmentFeature("an MPI whose adapter matches tags on request", "tag_matching"),
     "mpi-rendezvous": EnvironmentFeature("an MPI that sends long messages in another way on request", "rendezvous"),
-    "mpi-unreliable": EnvironmentFeature("an MPI that takes unreliable datagrams on request", "unreliable"),
+    "mpi-unreliable": EnvironmentFeature("an MPI that uses unreliable datagrams on request", "unreliable"),
     "mpi-short-queues": EnvironmentFeature("an MPI that keeps short queues on request", "short_queues"),
     "mpi-sharp": EnvironmentFeature("an MPI that sums in the network on request", "sharp"),
     "mpi-cuda": EnvironmentFeature("an MPI that sends from and receives into GPU memory"),
@@ -160,14 +162,14 @@ ENVIRONMENT_FEATURES = {
     ),
 }
 
-# Features that mean nothing without another.
+# Feature -> another feature that it needs.
 NEEDS_FEATURE = {
     "several_gpus": "nvidia",
     "placement_gpus_other_socket": "nvidia",
     "buffers_mixed": "nvidia",
     **{feature: "nvidia" for feature in (GPUDIRECT, GDRCOPY, CUDA_IPC, RENDEZVOUS)},
 }
-# Feature -> the least number of nodes that a partition with it has.
+# Feature -> the smallest number of nodes of a partition with it.
 NODES_OF_FEATURE = {
     scale.feature: scale.nodes for scale in (*PLACEMENTS.values(), *RANK_COUNTS.values()) if (scale.nodes or 1) > 1
 } | {CONGESTION: 4}

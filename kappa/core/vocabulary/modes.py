@@ -1,6 +1,6 @@
-"""The one table of modes: how much of the suite a run takes.
+"""The table of modes: the part of the suite that a run uses.
 
-ReFrame's options and what a site has to run in a mode are both made from it.
+ReFrame's options, and the cases that a site must run in a mode, are both made from this table.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,23 +11,23 @@ _END_OF_NAME = "(?![A-Za-z0-9_])"
 
 @dataclass(frozen=True)
 class NamedCases:
-    """The cases of a check: all of them, or those with these parameters."""
+    """The cases of a check: all cases, or only the cases with these parameters."""
 
     check: str
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pattern(self) -> str:
-        """A regular expression of ReFrame's names of these cases, which it compares without their blanks."""
+        """A regular expression for ReFrame's names of these cases; ReFrame removes the blanks before it compares."""
         asked = (f"(?=.*%{name}={value}{_END_OF_NAME})" for name, value in self.parameters.items())
         return self.check + _END_OF_NAME + "".join(asked)
 
 
 @dataclass(frozen=True)
 class Mode:
-    """Take the checks with the tag ``tag``, but not those of ``without``; or, in their place, the cases of ``only``.
+    """Select the checks with the tag ``tag`` except the checks in ``without``; or only the cases in ``only``, if any.
 
-    ``options`` are more options of ReFrame, which select nothing.
+    ``options`` are more options of ReFrame, which do not select cases.
     """
 
     meaning: str
@@ -37,13 +37,13 @@ class Mode:
     options: tuple[str, ...] = ()
 
     def takes(self, check: str, tags: Collection[str], parameters: Mapping[str, str]) -> bool:
-        """Whether the mode takes a case of the class ``check`` with these tags and parameters."""
+        """Return whether the mode contains a case of the class ``check`` with these tags and parameters."""
         if self.only:
             return any(one.check == check and one.parameters.items() <= parameters.items() for one in self.only)
         return self.takes_some(check, tags)
 
     def takes_some(self, check: str, tags: Collection[str]) -> bool:
-        """Whether the mode takes cases of the class ``check`` with these tags, all of them or some."""
+        """Return whether the mode contains any case of the class ``check`` with these tags."""
         if self.only:
             return any(one.check == check for one in self.only)
         return self.tag in tags and check not in self.without
@@ -57,22 +57,22 @@ class Mode:
 
 
 FULL = "full"
-"""The mode of all that the site provides: no check can leave it."""
+"""The mode that runs everything the site provides: a site cannot exclude a check from it."""
 
-# A matrix of all memory and the site's class of BT-IO, for as long as they take; other modes bound them.
+# No time limit for HPL on all memory and for the site's class of BT-IO. Other modes limit them.
 _UNBOUNDED = tuple(
     f"--setvar={name}=0" for name in ("Hpl.solve_s", "HplNvidia.solve_s", "BtIo.most_gib", "BtIoSeries.most_gib")
 )
 
 MODES = {
     "smoke": Mode("the quickest check of each kind, in a few minutes", tag="smoke"),
-    "nightly": Mode("all checks, except those that take an hour or answer one question only", tag="nightly"),
-    "acceptance": Mode("checks that a contract may ask for, series over nodes", tag="acceptance", options=_UNBOUNDED),
+    "nightly": Mode("all checks, except checks that take an hour or answer only one question", tag="nightly"),
+    "acceptance": Mode("checks that a contract may require, series over nodes", tag="acceptance", options=_UNBOUNDED),
     FULL: Mode("all checks that the site provides", tag=FULL, options=_UNBOUNDED),
     "calibrate": Mode(
-        "only the checks of speed in nightly, to repeat for the first references (`--repeat 20`)",
+        "only the speed checks of nightly, to repeat for the first references (`--repeat 20`)",
         tag="nightly",
-        # PartitionState stays: it has the census of the suite.
+        # PartitionState stays, because it does the census of the suite.
         without=(
             "GpuInventory", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "NumaAffinity",
             "TransportUsed", "PeerExchange", "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
@@ -97,7 +97,7 @@ def modes_here(
     """Return the modes in which the class ``check`` runs on a site.
 
     :param own: the modes that the check itself names.
-    :param also_in: of each partition, by mode, the checks that it has besides; ``not_in``: those that it leaves out.
+    :param also_in: for each partition, by mode, the checks that the site adds; ``not_in``: the checks that it removes.
     """
     return {*own, *_naming(check, also_in)} - _naming(check, not_in) | {FULL}
 
@@ -107,7 +107,7 @@ def _naming(check: str, listed: Iterable[Mapping[str, Sequence[str]]]) -> set[st
 
 
 def reframe_modes() -> list[dict[str, object]]:
-    """The ``modes`` of a ReFrame configuration."""
+    """Return the ``modes`` of a ReFrame configuration."""
     return [
         {"name": name, "options": [*mode.reframe_options, f"--session-extras=mode={name}"]}
         for name, mode in MODES.items()

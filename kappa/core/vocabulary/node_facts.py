@@ -1,7 +1,7 @@
-"""The one table of what a node tells of itself, and of how nodes are compared by it.
+"""The table of the facts of a node, and how nodes are compared by each fact.
 
-``reframe_checks/node/src/node_facts`` asks the nodes. A site may say of any fact what it expects (``node_facts`` of a
-partition); then that holds, and not what most nodes have.
+``reframe_checks/node/src/node_facts`` reads the facts on the nodes. A site may state the expected value of any fact
+(``node_facts`` of a partition). Then Kappa compares with this value, not with most nodes.
 """
 
 import enum
@@ -16,22 +16,22 @@ Value = int | float | str | bool | list[str] | None
 
 
 class Rule(enum.Enum):
-    """What makes a node odd by a fact."""
+    """The condition under which a node's value of a fact is odd."""
 
-    EQUAL = "another value than most nodes"
-    THERE = "another value than most nodes, or none at all"
-    ALIKE = "another value than most of those that tell one"
-    TRUE = "anything but true"
-    CLOSE = "more than 2 % from the median"
-    ALIEN = "any where at most half of the nodes have one"
-    HALF = "less than half of the median"
-    SCARCE = "less than 5 %, and than half of the median"
-    NONE = "anything at all"
-    FEW = "more than ten times the median, and than ten"
-    MUCH = "more than ten times the median, and than 1 GiB or 1 s"
-    DISTINCT = "the value of another node"
-    CLONED = "the value of another node, unless all have it"
-    TOLD = "nothing: it is recorded"
+    EQUAL = "differs from most nodes"
+    THERE = "differs from most nodes, or is missing"
+    ALIKE = "differs from most nodes that report a value"
+    TRUE = "is false"
+    CLOSE = "differs from the median by more than 2 %"
+    ALIEN = "exists on at most half of the nodes"
+    HALF = "is below half of the median"
+    SCARCE = "is below 5 % and below half of the median"
+    NONE = "exists and is not 0"
+    FEW = "is above ten and above ten times the median"
+    MUCH = "is above 1 GiB or 1 s and above ten times the median"
+    DISTINCT = "equals the value of another node"
+    CLONED = "equals the value of another node, but not of all nodes"
+    TOLD = "never: it is only recorded"
 
 
 @dataclass(frozen=True)
@@ -40,82 +40,86 @@ class Fact:
     rule: Rule
     unit: str = ""
     hint: str = ""
-    """What to do about a node that is odd by it."""
+    """The remedy for a node with an odd value."""
     is_figure: bool = False
-    """Reports show it for each node, where all of them tell it."""
+    """Whether reports show the value of each node, if all nodes report it."""
 
 
 _LINK = "look at cable and switch port, driver and firmware of the named adapter"
-_IMAGE = "boot the node with the image and the settings of the others"
-_CLEAN = "remove what is left (`ipcrm`, `rm`, `kill`), and have the epilog do so"
+_IMAGE = "boot the node with the image and the settings of the other nodes"
+_CLEAN = "remove the leftovers (`ipcrm`, `rm`, `kill`), and let the epilog remove them after each job"
 _MEMORY = "look at the node's memory modules and its error log (`ras-mc-ctl --errors`)"
-_MOUNT = "mount on the node what the others have there (`findmnt`, /etc/fstab)"
+_MOUNT = "mount the same file system on the node as on the other nodes (`findmnt`, /etc/fstab)"
 _LIMITS = "look at limits.conf and slurmd's unit"
-_ANSWERS = "see whether the file server answers the node, and `dmesg` there; mount it anew"
-_SOFTWARE = "install on the node what the others have; `command -v`, `ldd` and `echo $PATH` there show which it takes"
+_ANSWERS = "check whether the file server answers the node, and read `dmesg` there; mount the file system again"
+_SOFTWARE = "install the other nodes' version on the node; `command -v`, `ldd` and `echo $PATH` show which one it uses"
 _STARTED = "look at slurmd's unit (`systemctl cat slurmd`), the prologs and the PAM modules of the node"
 _ENVIRONMENT = "look at TaskProlog and SPANK plug-ins in slurm.conf, and at /etc/environment, on the node"
 _QUEUE = "look at the node's udev rules and tuned profile; /sys/block/DEVICE/queue has the setting"
 _NAMES = "look at /etc/hosts, the name service and the resolver of the node"
 
-# Name, in which * is an interface, an address, a module, a node -> how it is compared. The first that fits counts.
+# Name (* is an interface, an address, a module, a node) -> how the fact is compared. The first matching row counts.
 NODE_FACTS = {
-    "failed.*": Fact("why the node could not tell", Rule.NONE, hint="run node_probe.py there by hand"),
-    "identity.slurm_name": Fact("the node's name by Slurm", Rule.TOLD),
-    "identity.host_name": Fact("the node's own name, without domain", Rule.TOLD, hint=_NAMES),
-    "identity.machine_id": Fact("/etc/machine-id", Rule.CLONED, hint="`systemd-machine-id-setup` on one of them"),
+    "failed.*": Fact("reason why the node could not read a fact", Rule.NONE, hint="run node_probe.py there by hand"),
+    "identity.slurm_name": Fact("the node's name in Slurm", Rule.TOLD),
+    "identity.host_name": Fact("the node's host name, without domain", Rule.TOLD, hint=_NAMES),
+    "identity.machine_id": Fact("/etc/machine-id", Rule.CLONED, hint="run `systemd-machine-id-setup` on one of them"),
     "identity.boot_id": Fact(
-        "the kernel's name of this boot", Rule.DISTINCT, hint="two of Slurm's nodes are one machine"
+        "the kernel's ID of this boot", Rule.DISTINCT, hint="two of Slurm's nodes are one machine"
     ),
-    "identity.booted_s": Fact("when it was booted, since 1970", Rule.TOLD, "s"),
-    "kernel.release": Fact("kernel", Rule.EQUAL, hint=_IMAGE),
+    "identity.booted_s": Fact("time of the boot, since 1970", Rule.TOLD, "s"),
+    "kernel.release": Fact("kernel release", Rule.EQUAL, hint=_IMAGE),
     "kernel.command_line": Fact("the kernel's command line", Rule.TOLD),
     "kernel.options": Fact(
-        "the same without what names a disk, an image, an address or a host", Rule.EQUAL, hint=_IMAGE
+        "the kernel's command line without names of disks, images, addresses and hosts", Rule.EQUAL, hint=_IMAGE
     ),
     "kernel.tainted": Fact(
-        "what taints the kernel, as bits", Rule.EQUAL, hint="`dmesg` on the node says what tainted it"
+        "taint flags of the kernel, as bits", Rule.EQUAL, hint="`dmesg` on the node says what tainted it"
     ),
     "system.*": Fact("distribution and time zone", Rule.EQUAL, hint=_IMAGE),
-    "firmware.*": Fact("BIOS", Rule.EQUAL, hint="give all nodes the same firmware"),
-    "cpu.microcode": Fact("microcode", Rule.EQUAL, hint="give all nodes the same firmware"),
+    "firmware.*": Fact("BIOS", Rule.EQUAL, hint="install the same firmware on all nodes"),
+    "cpu.microcode": Fact("microcode", Rule.EQUAL, hint="install the same firmware on all nodes"),
     "cpu.*": Fact("model, cores online, governor, base and highest frequency, boost, SMT", Rule.EQUAL, hint=_IMAGE),
     "module.*.version": Fact("version of a driver", Rule.EQUAL, hint=_IMAGE),
     "module.*.options": Fact("options of a driver", Rule.EQUAL, hint=_IMAGE),
     "memory.total_kib": Fact("memory", Rule.CLOSE, "KiB", _MEMORY),
     "memory.available_kib": Fact(
-        "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it", True
+        "memory available to a job", Rule.HALF, "KiB", "find the processes or files in /dev/shm that use it", True
     ),
     "memory.of_nobody_kib": Fact(
-        "memory in use that nobody has", Rule.MUCH, "KiB", "a driver of the kernel keeps it: boot the node", True
+        "used memory without an owner", Rule.MUCH, "KiB", "a driver of the kernel keeps it: reboot the node", True
     ),
     "memory.swap_kib": Fact("swap space", Rule.EQUAL, "KiB", _IMAGE, True),
     "memory.*": Fact("huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
     "limit.promised_memory_mib": Fact("memory that Slurm promised the job", Rule.EQUAL, "MiB"),
     "limit.group_memory_mib": Fact(
-        "limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
+        "memory limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
     ),
     "limit.group_processes": Fact(
-        "processes that the job's control group may have", Rule.EQUAL, hint="look at cgroup.conf and slurmd's unit"
+        "process limit of the job's control group", Rule.EQUAL, hint="look at cgroup.conf and slurmd's unit"
     ),
-    "limit.processes_hard": Fact("the kernel sets it by the node's memory", Rule.HALF, hint=_LIMITS),
-    "limit.pending_signals*": Fact("the kernel sets it by the node's memory", Rule.HALF, hint=_LIMITS),
-    "limit.*": Fact("a task's resource limits (`ulimit -Sa`); `_hard`: up to which it may raise them (`ulimit -Ha`)",
+    "limit.processes_hard": Fact(
+        "hard limit of processes, which the kernel derives from the node's memory", Rule.HALF, hint=_LIMITS
+    ),
+    "limit.pending_signals*": Fact(
+        "limit of pending signals, which the kernel derives from the node's memory", Rule.HALF, hint=_LIMITS
+    ),
+    "limit.*": Fact("a task's resource limits: soft (`ulimit -Sa`) and, with `_hard`, hard (`ulimit -Ha`)",
                     Rule.EQUAL, hint=_LIMITS),
     "task.*": Fact(
-        "what a task inherits: nice value, scheduling and I/O class, OOM score, timer slack, transparent huge pages, "
-        "umask, signals, capabilities, seccomp, personality", Rule.EQUAL, hint=_STARTED),
-    "setting.*": Fact("value of an environment variable that libraries read; a secret's is hidden", Rule.EQUAL,
+        "attributes that a task inherits: nice value, scheduling and I/O class, OOM score, timer slack, transparent "
+        "huge pages, umask, signals, capabilities, seccomp, personality", Rule.EQUAL, hint=_STARTED),
+    "setting.*": Fact("value of an environment variable that libraries read; values of secrets are hidden", Rule.EQUAL,
                       hint=_ENVIRONMENT),
     "variable.*": Fact("whether another environment variable is set", Rule.EQUAL, hint=_ENVIRONMENT),
     "interpreter": Fact("path, version and build of Python 3", Rule.EQUAL, hint=_SOFTWARE),
     "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
     "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),
     "tcp.*": Fact(
-        "congestion control, buffers, window scaling, backlog, ports, and whose ARP it answers", Rule.EQUAL, hint=_IMAGE
+        "congestion control, buffers, window scaling, backlog, ports, ARP settings", Rule.EQUAL, hint=_IMAGE
     ),
     "conntrack.free_share": Fact(
-        "share of the table of tracked connections that is free",
+        "free share of the table of tracked connections",
         Rule.SCARCE,
         hint="raise net.netfilter.nf_conntrack_max",
     ),
@@ -126,89 +130,94 @@ NODE_FACTS = {
     "pcie.*": Fact(
         "width, speed and driver of a PCIe link", Rule.EQUAL, hint="reseat the adapter; look at its slot and riser"
     ),
-    "error.memory_corrected": Fact("memory errors that were corrected (EDAC)", Rule.FEW, hint=_MEMORY),
-    "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
+    "error.memory_corrected": Fact("corrected memory errors (EDAC)", Rule.FEW, hint=_MEMORY),
+    "error.memory_uncorrected": Fact("uncorrected memory errors (EDAC)", Rule.NONE, hint=_MEMORY),
     "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
     "power.*_throttled": Fact(
-        "how often cores or packages slowed themselves down, over all of them", Rule.TOLD, is_figure=True
+        "how often all cores or packages together reduced their frequency", Rule.TOLD, is_figure=True
     ),
     "power.energy_j": Fact(
-        "energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J", is_figure=True
+        "energy of the processors (RAPL) since the counter started", Rule.TOLD, "J", is_figure=True
     ),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
-    "left.temporary_files_mib": Fact("their size", Rule.MUCH, "MiB", _CLEAN, True),
+    "left.temporary_files_mib": Fact("size of the files in /tmp that are older than a day", Rule.MUCH, "MiB", _CLEAN,
+                                     True),
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
-    "left.shared_memory_files_mib": Fact("their size", Rule.NONE, "MiB", _CLEAN),
-    "left.shared_memory_free_share": Fact("share of /dev/shm that is free", Rule.HALF, hint=_CLEAN),
-    "left.temporary_free_share": Fact("share of the file system of /tmp that is free", Rule.SCARCE, hint=_CLEAN),
+    "left.shared_memory_files_mib": Fact("size of the files in /dev/shm that are older than the job", Rule.NONE, "MiB",
+                                         _CLEAN),
+    "left.shared_memory_free_share": Fact("free share of /dev/shm", Rule.HALF, hint=_CLEAN),
+    "left.temporary_free_share": Fact("free share of the file system of /tmp", Rule.SCARCE, hint=_CLEAN),
     "left.zombies": Fact(
-        "processes whose parent does not look after them", Rule.FEW, hint="end their parent, or boot the node"
+        "ended processes whose parent has not waited for them", Rule.FEW, hint="end their parent, or reboot the node"
     ),
     "left.large_process.*_mib": Fact(
-        "memory of processes of this name outside the job, from 1 GiB on", Rule.ALIEN, "MiB", _CLEAN
+        "memory of processes of this name outside the job, if at least 1 GiB", Rule.ALIEN, "MiB", _CLEAN
     ),
     "left.busy_process.*_cores": Fact(
-        "cores that processes of this name outside the job have kept busy since they began, from a quarter on",
+        "cores kept busy by processes of this name outside the job since their start, if at least a quarter",
         Rule.ALIEN,
         "",
-        "end it, or see what it does (`top`)",
+        "look at the process (`top`) and end it if it is not needed",
     ),
     "left.outside_jobs.*": Fact(
-        "processes of another user that are in no job and older than this one", Rule.ALIEN, hint=_CLEAN
+        "processes of another user that belong to no job and are older than this job", Rule.ALIEN, hint=_CLEAN
     ),
-    "left.*": Fact("what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN),
-    "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W", is_figure=True),
-    "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
+    "left.*": Fact("leftovers of other jobs: processes, segments, semaphores", Rule.NONE, hint=_CLEAN),
+    "slurm.power_w": Fact("power as measured by Slurm's energy plug-in", Rule.TOLD, "W", is_figure=True),
+    "slurm.*": Fact("the node's cores and memory as recorded in Slurm", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
     "network_mount.*": Fact(
-        "another file system of a server: type, source with # for every number, options", Rule.EQUAL, hint=_MOUNT
+        "another network file system: type, source with # for every number, options", Rule.EQUAL, hint=_MOUNT
     ),
-    "network_mounts.more": Fact("how many there are beyond the 32 that are told", Rule.EQUAL, hint=_MOUNT),
+    "network_mounts.more": Fact(
+        "number of network file systems in addition to the 32 listed ones", Rule.EQUAL, hint=_MOUNT
+    ),
     "disk.*": Fact(
-        "read-ahead, scheduler, depth, caches … of the queue of the device below a mount", Rule.EQUAL, hint=_QUEUE
+        "queue of the device below a mount: read-ahead, scheduler, depth, caches …", Rule.EQUAL, hint=_QUEUE
     ),
-    "mount.home.answers": Fact("whether the user's home says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
+    "mount.home.answers": Fact("whether the user's home reports its size within 10 s", Rule.TRUE, hint=_ANSWERS),
     "mount.home.*": Fact("file system of the user's home: type, source, point, options", Rule.EQUAL, hint=_MOUNT),
-    "mount.*.type": Fact("file system that holds a storage target", Rule.THERE, hint=_MOUNT),
-    "mount.*.source": Fact("its device or server; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
+    "mount.*.type": Fact("type of the file system of a storage target", Rule.THERE, hint=_MOUNT),
+    "mount.*.source": Fact("its device or server; equal on all nodes for a parallel target", Rule.TOLD, hint=_MOUNT),
     "mount.*.point": Fact(
-        "where it is mounted: there, or at a folder above; of a parallel target not `/`", Rule.EQUAL, hint=_MOUNT
+        "its mount point: the target's folder or a folder above; for a parallel target not `/`", Rule.EQUAL, hint=_MOUNT
     ),
-    "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
-    "mount.*.answers": Fact("whether it says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
+    "mount.*.source_kind": Fact("its device or server with # for every number", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.answers": Fact("whether it reports its size within 10 s", Rule.TRUE, hint=_ANSWERS),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
-    "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT, True),
-    "mount.*.free_inode_share": Fact("share of its inodes that is free", Rule.SCARCE, hint=_CLEAN),
-    "mount.*.permissions": Fact("who may do what in the folder", Rule.EQUAL, hint=_MOUNT),
-    "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),
-    "mount.*": Fact("folder that is mounted there, options, whether it can be written to", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.free_bytes": Fact("free space of the file system", Rule.TOLD, "bytes", _MOUNT, True),
+    "mount.*.free_inode_share": Fact("free share of its inodes", Rule.SCARCE, hint=_CLEAN),
+    "mount.*.permissions": Fact("permissions of the folder", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.writable": Fact("whether it is mounted writable", Rule.TRUE, hint=_MOUNT),
+    "mount.*": Fact("the mounted folder, its options", Rule.EQUAL, hint=_MOUNT),
     "account.*": Fact(
-        "what the node knows of a user: number, home, groups", Rule.EQUAL, hint="look at /etc/passwd, LDAP or NIS there"
+        "a user on the node: user ID, home, groups", Rule.EQUAL, hint="look at /etc/passwd, LDAP or NIS there"
     ),
-    "program.*": Fact("where a program is found on PATH", Rule.EQUAL, hint=_SOFTWARE),
+    "program.*": Fact("path of a program found on PATH", Rule.EQUAL, hint=_SOFTWARE),
     "unresolved_libraries": Fact("libraries that a program does not find", Rule.NONE, hint=_SOFTWARE),
-    "binary.*": Fact("SHA-256 of a program, or of what it loads or opens", Rule.EQUAL, hint=_SOFTWARE),
-    "shared_file.*": Fact("size and time of one on a network file system", Rule.EQUAL, hint=_SOFTWARE),
-    "shared_content.*": Fact("its SHA-256, which two nodes read", Rule.ALIKE, hint=_SOFTWARE),
+    "binary.*": Fact("SHA-256 of a program, or of a file that it loads or opens", Rule.EQUAL, hint=_SOFTWARE),
+    "shared_file.*": Fact("size and time of such a file on a network file system", Rule.EQUAL, hint=_SOFTWARE),
+    "shared_content.*": Fact("SHA-256 of such a file; only two nodes read it", Rule.ALIKE, hint=_SOFTWARE),
     "environment_module.*": Fact(
-        "why a module does not load", Rule.NONE, hint="`module load` it on the node; look at its MODULEPATH"
+        "reason why a module does not load", Rule.NONE, hint="`module load` it on the node; look at its MODULEPATH"
     ),
     "needed_to_build.*": Fact(
         "header or library that builds need", Rule.THERE, hint="install the development package on the node"
     ),
-    "user.*": Fact("the job's user: name, numbers, groups, home, shell", Rule.EQUAL, hint=_NAMES),
+    "user.*": Fact("the job's user: name, IDs, groups, home, shell", Rule.EQUAL, hint=_NAMES),
     "lookup.median_ms": Fact("time to resolve the name of a node", Rule.MUCH, "ms", _NAMES),
-    "lookup.names": Fact("how many names of nodes it looks up", Rule.EQUAL, hint=_NAMES),
+    "lookup.names": Fact("number of node names that it resolves", Rule.EQUAL, hint=_NAMES),
     "way.*": Fact(
-        "why nothing is sent to another node of the job", Rule.NONE, hint="look at the node's routes (`ip route`)"
+        "reason why the node cannot send to another node of the job", Rule.NONE,
+        hint="look at the node's routes (`ip route`)",
     ),
     "taken.*": Fact(
-        "address of another node of the job that this node has itself", Rule.NONE, hint="look at `ip addr` there"
+        "address of another node of the job that this node also has", Rule.NONE, hint="look at `ip addr` there"
     ),
-    "host.*": Fact("address of another node of the job, of more than 64 that of 64", Rule.EQUAL, hint=_NAMES),
-}
+    "host.*": Fact("address of another node of the job, of at most 64 nodes", Rule.EQUAL, hint=_NAMES),
+}  # fmt: skip
 
-# What not every machine has -> the facts by which a node tells of it.
+# A kind of state that not every machine has -> the facts that report it.
 KINDS_OF_STATE = {
     "InfiniBand": ("ib.*",),
     "PCIe links": ("pcie.*",),
@@ -221,7 +230,7 @@ KINDS_OF_STATE = {
 
 
 class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What a site says of a number; of anything else it says the value itself."""
+    """A site's limits for a number. For any other type a site states the value itself."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -238,7 +247,7 @@ class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
 
 def kinds_not_told(told: Collection[str]) -> list[str]:
-    """The kinds of state of which there is no fact among ``told``, the names of those that some node has."""
+    """Return the kinds of state that no node reports; ``told`` are the names of the reported facts."""
     return [
         kind
         for kind, patterns in KINDS_OF_STATE.items()
@@ -248,10 +257,10 @@ def kinds_not_told(told: Collection[str]) -> list[str]:
 
 @functools.cache
 def fact_of(name: str) -> Fact | None:
-    """The row of the table for the fact of this name."""
+    """Return the row of the table for the fact of this name, or ``None``."""
     return next((fact for pattern, fact in NODE_FACTS.items() if fnmatch.fnmatchcase(name, pattern)), None)
 
 
 def known_fact(pattern: str) -> bool:
-    """Whether a site's name or pattern of facts can fit any: it fits a row of the table, or a row fits it."""
+    """Return whether a site's name or pattern of facts can match a fact: it matches a row, or a row matches it."""
     return any(fnmatch.fnmatchcase(row, pattern) or fnmatch.fnmatchcase(pattern, row) for row in NODE_FACTS)

@@ -1,7 +1,7 @@
-"""The one table of node states: every word and sign that Slurm 17.11 to 25.11 writes for a node; and sinfo's lines.
+"""The table of node states: every word and sign that Slurm 17.11 to 25.11 writes for a node. Parsers of sinfo's lines.
 
-``scontrol show node`` writes a base state and flags in capitals, joined by ``+``, each perhaps with a sign behind it
-(``IDLE+CLOUD+POWERED_DOWN``, ``DOWN*+DRAIN``); ``sinfo`` writes one word with signs (``idle~``), long (``%T``) or
+``scontrol show node`` writes a base state and flags in capitals, joined by ``+``, each with an optional sign after it
+(``IDLE+CLOUD+POWERED_DOWN``, ``DOWN*+DRAIN``). ``sinfo`` writes one word with signs (``idle~``), long (``%T``) or
 compact (``%t``). Sources: NODE STATE CODES of sinfo(1), scontrol(1), and ``node_state_string`` and
 ``node_state_flag_string`` of ``src/common/slurm_protocol_defs.c``.
 """
@@ -13,12 +13,12 @@ from enum import StrEnum
 
 from kappa.core.ground.errors import InputError
 
-#: A sign behind a word -> the flag that it stands for.
+#: A sign after a word -> its flag.
 SIGNS = {
     "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
     "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED", "+": "COMPLETING",
 }  # fmt: skip
-# Other spellings: those of sinfo, long and compact, and of older versions of scontrol.
+# Other spellings: from sinfo, long and compact, and from older versions of scontrol.
 _BUSY, _FREE = ("ALLOCATED",), ("IDLE",)
 _SPELLINGS: dict[str, tuple[str, ...]] = {
     "ALLOC": _BUSY, "MIX": ("MIXED",), "COMP": ("COMPLETING",), "PLND": ("PLANNED",), "NPC": ("PERFCTRS",),
@@ -29,23 +29,23 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     "FAILING": (*_BUSY, "FAIL"), "FAILG": (*_BUSY, "FAIL"),
     "REBOOT": ("REBOOT_ISSUED",), "BOOT": ("REBOOT_ISSUED",), "REBOOTING": ("REBOOT_ISSUED",),
     "CANCEL_REBOOT": ("REBOOT_CANCEL",), "CANC_R": ("REBOOT_CANCEL",),
-    # Before 20.11 a node that saves power has the flag POWER.
+    # Before 20.11 a powered-down node has the flag POWER.
     "POWER": ("POWERED_DOWN",), "POW_DN": ("POWERING_DOWN",), "POW_UP": ("POWERING_UP",),
     "POWERED_DN": ("POWERED_DOWN",), "POWRING_DN": ("POWERING_DOWN",), "POWRNG_DN": ("POWERING_DOWN",),
     "EXT": ("EXTERNAL",), "RESM": ("RESUME",), "DYNAMIC": ("DYNAMIC_FUTURE",),
     "POWERED_UP": ("POWER_UP",), "POWER_DOWN_ASAP": ("POWER_DRAIN",), "POWER_DOWN_FORCE": ("POWER_DOWN",),
 }  # fmt: skip
 _SIGNED = re.compile(rf"(.*?)([{re.escape(''.join(SIGNS))}]*)")
-#: What ``sinfo --Node --noheader`` is asked for: a line for each node, or with ``--all`` each node of each partition.
+#: Format for ``sinfo --Node --noheader``: a line for each node, or with ``--all`` for each node of each partition.
 SINFO_FORMAT = "%N|%T|%E"
 SINFO_FORMAT_OF_ALL = f"%R|{SINFO_FORMAT}"
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
 
 class Cause(StrEnum):
-    """Whose doing a state is."""
+    """The cause of a state."""
 
-    NONE = "nobody"
+    NONE = "none"
     JOBS = "jobs"
     SLURM = "Slurm"
     OPERATOR = "an operator"
@@ -57,9 +57,9 @@ class Cause(StrEnum):
 class StateWord:
     """A base state or flag.
 
-    ``takes_jobs``: Slurm may give the node to a job of any user, now or when others have ended. ``can_be_woken``: the
-    node has no power, or soon has none, and Slurm starts it for a job. ``in_service``: neither a fault nor an operator
-    keeps it from work.
+    ``takes_jobs``: Slurm may give the node to a job of any user, now or when other jobs have ended. ``can_be_woken``:
+    the node has no power, or will soon have none, and Slurm starts it for a job. ``in_service``: neither a fault nor an
+    operator keeps the node from running jobs.
     """
 
     takes_jobs: bool
@@ -69,26 +69,26 @@ class StateWord:
     can_be_woken: bool = False
 
 
-#: The words, as ``scontrol`` of the newest version writes them.
+#: The words as ``scontrol`` of the newest version writes them. A meaning is a phrase whose subject is the node.
 STATES = {
     "IDLE": StateWord(True, True, Cause.NONE, "has no job"),
-    "ALLOCATED": StateWord(True, True, Cause.JOBS, "all of it is given to jobs"),
-    "MIXED": StateWord(True, True, Cause.JOBS, "a part of it is given to jobs"),
-    "COMPLETING": StateWord(True, True, Cause.JOBS, "its last job ends, or the epilogue runs"),
+    "ALLOCATED": StateWord(True, True, Cause.JOBS, "is fully allocated to jobs"),
+    "MIXED": StateWord(True, True, Cause.JOBS, "is partly allocated to jobs"),
+    "COMPLETING": StateWord(True, True, Cause.JOBS, "is finishing its last job, or runs the epilog"),
     "PLANNED": StateWord(True, True, Cause.SLURM, "is kept free for a job of higher priority"),
-    "BLOCKED": StateWord(True, True, Cause.JOBS, "a job has its switch or block exclusively"),
-    "PERFCTRS": StateWord(True, True, Cause.JOBS, "a job uses its network's performance counters"),
+    "BLOCKED": StateWord(True, True, Cause.JOBS, "is blocked by a job that uses its switch or block exclusively"),
+    "PERFCTRS": StateWord(True, True, Cause.JOBS, "is used by a job that reads its network's performance counters"),
     "RESERVED": StateWord(False, True, Cause.OPERATOR, "is in a reservation"),
     "MAINTENANCE": StateWord(False, False, Cause.OPERATOR, "is in a reservation for maintenance"),
-    "DRAIN": StateWord(False, False, Cause.OPERATOR, "takes no new jobs until it is resumed"),
+    "DRAIN": StateWord(False, False, Cause.OPERATOR, "is drained: it takes no new jobs until it is resumed"),
     "FAIL": StateWord(False, False, Cause.OPERATOR, "is expected to fail soon"),
     "DOWN": StateWord(False, False, Cause.FAULT, "is unavailable"),
-    "ERROR": StateWord(False, False, Cause.FAULT, "is unavailable for an error"),
+    "ERROR": StateWord(False, False, Cause.FAULT, "is unavailable because of an error"),
     "NOT_RESPONDING": StateWord(False, False, Cause.FAULT, "does not answer slurmctld"),
-    "INVALID_REG": StateWord(False, False, Cause.FAULT, "registered with less than slurm.conf says"),
+    "INVALID_REG": StateWord(False, False, Cause.FAULT, "registered with fewer resources than slurm.conf states"),
     "UNKNOWN": StateWord(False, False, Cause.SLURM, "has not registered since slurmctld started"),
     "FUTURE": StateWord(False, False, Cause.OPERATOR, "is defined for later and does not exist yet"),
-    "EXTERNAL": StateWord(False, False, Cause.OPERATOR, "is run by another system, without slurmd"),
+    "EXTERNAL": StateWord(False, False, Cause.OPERATOR, "is managed by another system, without slurmd"),
     "POWERED_DOWN": StateWord(True, True, Cause.SLURM, "has no power until a job needs it", can_be_woken=True),
     "POWERING_UP": StateWord(True, True, Cause.SLURM, "is starting"),
     "POWER_UP": StateWord(True, True, Cause.SLURM, "is about to be started"),
@@ -97,26 +97,26 @@ STATES = {
     "POWER_DRAIN": StateWord(False, True, Cause.SLURM, "is powered down when its jobs have ended", can_be_woken=True),
     "REBOOT_REQUESTED": StateWord(False, False, Cause.OPERATOR, "reboots when its jobs have ended"),
     "REBOOT_ISSUED": StateWord(False, False, Cause.OPERATOR, "is rebooting"),
-    "REBOOT_CANCEL": StateWord(True, True, Cause.OPERATOR, "is taken from those that reboot"),
-    "RESUME": StateWord(True, True, Cause.OPERATOR, "is given back to jobs"),
-    "UNDRAIN": StateWord(True, True, Cause.OPERATOR, "is given back to jobs"),
-    "CLOUD": StateWord(True, True, Cause.NONE, "is made by a cloud when a job needs it"),
-    "DYNAMIC_NORM": StateWord(True, True, Cause.NONE, "registered by itself, without a line of slurm.conf"),
-    "DYNAMIC_FUTURE": StateWord(True, True, Cause.NONE, "took the place of a node that was defined for later"),
+    "REBOOT_CANCEL": StateWord(True, True, Cause.OPERATOR, "has a cancelled reboot"),
+    "RESUME": StateWord(True, True, Cause.OPERATOR, "is being resumed"),
+    "UNDRAIN": StateWord(True, True, Cause.OPERATOR, "is being resumed"),
+    "CLOUD": StateWord(True, True, Cause.NONE, "is started in a cloud when a job needs it"),
+    "DYNAMIC_NORM": StateWord(True, True, Cause.NONE, "registered without a line in slurm.conf"),
+    "DYNAMIC_FUTURE": StateWord(True, True, Cause.NONE, "replaced a node that was defined for later"),
 }
 
 
-# Between power and boot slurmd cannot answer, which is no fault; sinfo does not show it either.
+# During power-up and boot slurmd cannot answer. This is no fault, and sinfo does not show it either.
 _WITHOUT_SLURMD = {"POWERED_DOWN", "POWERING_UP", "POWER_UP", "POWERING_DOWN"}
-# The worse comes first: one word says whose doing a combined state is.
+# Causes from worst to best: the worst one is the cause of a combined state.
 _WORST = (Cause.UNKNOWN, Cause.FAULT, Cause.OPERATOR, Cause.SLURM, Cause.JOBS, Cause.NONE)
 
 
 @dataclass(frozen=True)
 class NodeCondition:
-    """A node's state: ``text`` as Slurm wrote it, ``words`` of ``STATES``, ``unknown`` what is in no table.
+    """A node's state: ``text`` as Slurm wrote it, ``words`` of ``STATES``, and ``unknown`` words.
 
-    Of a state with an unknown word nothing is assumed: the node takes no job and is not in service.
+    A node with an unknown word takes no job and is not in service.
     """
 
     text: str
@@ -125,33 +125,33 @@ class NodeCondition:
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether any user's job can get the node, now or when others have ended."""
+        """Return whether any user's job can get the node, now or when other jobs have ended."""
         return self._all(word.takes_jobs for word in self._rows)
 
     @property
     def in_service(self) -> bool:
-        """Whether neither a fault nor an operator keeps the node from work."""
+        """Return whether neither a fault nor an operator keeps the node from running jobs."""
         return self._all(word.in_service for word in self._rows)
 
     @property
     def can_be_woken(self) -> bool:
-        """Whether the node has no power, or soon has none, and Slurm starts it for a job, which takes minutes."""
+        """Return whether the node has no power, or will soon have none, and Slurm starts it for a job (minutes)."""
         return self.in_service and any(word.can_be_woken for word in self._rows)
 
     @property
     def idle(self) -> bool:
-        """Whether the node is free now and has power."""
+        """Return whether the node is free now and has power."""
         jobs = {"ALLOCATED", "MIXED", "COMPLETING", "PERFCTRS", "BLOCKED", "POWERED_DOWN", "POWERING_UP", "POWER_UP"}
         return self.takes_jobs and "IDLE" in self.words and not self.words & jobs
 
     @property
     def reserved(self) -> bool:
-        """Whether a reservation holds it, that of a maintenance, too."""
+        """Return whether the node is in a reservation, including one for maintenance."""
         return bool(self.words & {"RESERVED", "MAINTENANCE"})
 
     @property
     def drained(self) -> bool:
-        """Whether an operator has drained it; a job may still run there."""
+        """Return whether an operator has drained the node; a job may still run there."""
         return "DRAIN" in self.words
 
     @property
@@ -164,7 +164,7 @@ class NodeCondition:
 
     @property
     def cause(self) -> Cause:
-        """Whose doing it is, by the word that keeps the node from jobs, else by any."""
+        """Return the cause of the state: of the words that keep the node from jobs, or of any word without those."""
         if self.unknown:
             return Cause.UNKNOWN
         hinder = [word.cause for word in self._rows if not word.in_service] or [
@@ -174,9 +174,9 @@ class NodeCondition:
 
     @property
     def meaning(self) -> str:
-        """All words in plain English."""
+        """Return the meaning of all words."""
         known = [word.meaning for word in self._rows if word.cause is not Cause.NONE or len(self.words) == 1]
-        strange = [f"is in a state that Slurm's documentation up to 25.11 lacks: {one}" for one in self.unknown]
+        strange = [f"is in a state that Slurm's documentation up to 25.11 does not list: {one}" for one in self.unknown]
         return ", ".join([*strange, *known])
 
     @property
@@ -188,9 +188,9 @@ class NodeCondition:
 
 
 def condition(text: str) -> NodeCondition:
-    """Read a node's state as ``scontrol`` or ``sinfo`` writes it, in capitals or not; never refuses.
+    """Parse a node's state as ``scontrol`` or ``sinfo`` writes it, in capitals or not. Accept every text.
 
-    ``mixed-`` is a planned node of which a part is in use, ``allocated+`` one of whose jobs some are ending.
+    ``mixed-`` is a planned, partly used node; ``allocated+`` is an allocated node with a completing job.
     """
     words: set[str] = set()
     unknown: list[str] = []
@@ -214,7 +214,7 @@ def condition(text: str) -> NodeCondition:
 
 
 def _apart(text: str) -> list[str]:
-    """The words of a state, each with its signs: a ``+`` before a letter parts two, any other is a sign."""
+    """Return the words of a state, each with its signs. A ``+`` before a letter separates words."""
     return re.split(r"\+(?=[A-Za-z])", text)
 
 
@@ -229,17 +229,17 @@ class NodeLine:
 
     @property
     def condition(self) -> NodeCondition:
-        """What the state means; one that no version of Slurm documents is marked there."""
+        """Return the meaning of the state; words that no version of Slurm documents are in its ``unknown``."""
         return condition(self.state + self.flags)
 
     @property
     def usable(self) -> bool:
-        """Whether the node is in service: neither a fault nor an operator keeps it from work."""
+        """Return whether the node is in service: neither a fault nor an operator keeps it from running jobs."""
         return self.condition.in_service
 
 
 def node_line(line: str) -> NodeLine | None:
-    """Read ``NODE|STATE|REASON``; ``None`` for anything else."""
+    """Parse ``NODE|STATE|REASON``. Return ``None`` for any other line."""
     name, _, rest = line.partition("|")
     said, sign, reason = rest.partition("|")
     if not (sign and said.strip() and _NAME.fullmatch(name.strip()) and line.isprintable()):
@@ -249,10 +249,10 @@ def node_line(line: str) -> NodeLine | None:
 
 
 def nodes_of_partitions(text: str) -> list[tuple[str, NodeLine]]:
-    """Read ``SINFO_FORMAT_OF_ALL``: each partition with each of its nodes, in the order printed.
+    """Parse output in ``SINFO_FORMAT_OF_ALL``. Return each partition with each of its nodes, in the order printed.
 
-    :raises InputError: a line that is not PARTITION|NODE|STATE|REASON or is cut off, a node twice in a partition or in
-        different states in two, or no node at all.
+    :raises InputError: a line is not PARTITION|NODE|STATE|REASON or is cut off, a node is twice in a partition or in
+        different states in two partitions, or there is no node.
     """
     if not text.endswith("\n"):
         raise InputError("sinfo: expected lines, each with a line end: its output is empty or cut off")

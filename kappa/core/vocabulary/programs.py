@@ -1,7 +1,7 @@
-"""Which programs run when a check asks an environment for a feature, by their names on PATH; OSU's by kind."""
+"""The programs behind each feature of an environment, by their names on PATH; OSU's programs by kind."""
 
 
-# On host and on GPU memory, for comparison.
+# Measured on host memory and on GPU memory, for comparison.
 ON_RANKS = ["osu_bcast", "osu_gather", "osu_reduce"]
 
 BLOCKING = [
@@ -16,10 +16,10 @@ NON_BLOCKING = [*(f"osu_i{kind}" for kind in _KINDS), "osu_ireduce_scatter_block
 PERSISTENT = [f"osu_{kind}_persistent" for kind in _KINDS]
 _NEIGHBOUR = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
 NEIGHBOUR = [f"osu_{prefix}neighbor_{kind}" for prefix in ("", "i") for kind in _NEIGHBOUR]
-#: What starts jobs and ranks, in every environment.
+#: Programs that start jobs and ranks, in every environment.
 LAUNCHERS = ["mpirun", "mpiexec", "srun"]
 _PAIRS = ["osu_latency", "osu_bw", "osu_bibw"]
-# Feature of an environment -> those of its programs that are there.
+# Feature of an environment -> its programs, some of which may be missing.
 OF_FEATURE = {
     "osu": [*_PAIRS, "osu_allreduce", "osu_alltoall", "osu_barrier", *ON_RANKS],
     "osu-suite": [
@@ -47,8 +47,8 @@ OF_FEATURE = {
     "openfoam": ["blockMesh", "decomposePar", "icoFoam"],
     "emt": ["emt"],
 }  # fmt: skip
-# A container, what is built here in each revision, settings of MPI, or names that a site chooses: provenance keeps the
-# SHA-256 of what ran.
+# Containers, programs that each revision builds, settings of MPI, or names that a site chooses. For these, provenance
+# keeps the SHA-256 of the program that ran.
 OTHERWISE_KEPT = {
     "hpl-nvidia", "emt-build", "sweep-build", "mumps", "btio", "mpi-preconnect", "mpi-tag-matching", "mpi-rendezvous",
     "mpi-unreliable", "mpi-short-queues", "mpi-sharp", "mpi-cuda",

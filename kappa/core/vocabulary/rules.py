@@ -1,6 +1,6 @@
-"""Rules of a site: when a node is taken out of service and comes back, and for how long raw output is kept.
+"""Rules of a site: when Kappa drains and resumes a node, and for how long it keeps raw output.
 
-They are the keys ``quarantine`` and ``keep`` of ``site.yaml``. Without them nothing is done to a node or removed.
+They are the keys ``quarantine`` and ``keep`` of ``site.yaml``. Without them Kappa drains no node and deletes nothing.
 """
 
 import re
@@ -13,7 +13,7 @@ from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.vocabulary.keys import said
 from kappa.core.vocabulary.modes import MODES
 
-# Kind of a finding that may name a node -> what it is.
+# Kind of finding that may name a node -> meaning.
 EVIDENCE = {
     "node-bound": "a metric is out of bounds again on the node, and within bounds on others",
     "confirmed": "a metric is out of bounds again on the same nodes, and the check's own comparison named this node "
@@ -21,14 +21,14 @@ EVIDENCE = {
     "facts": "a check states something about the node itself that is no figure: a wrong fact or a wrong result",
     "hang": "a case has no result, and the check names the node that caused it",
 }
-# What a command may hold -> what is put there.
+# Placeholder of a command -> its value.
 PLACEHOLDERS = {
     "node": "the node's name",
-    "reason": "by which the drain is known again",
+    "reason": "the reason, by which Kappa recognises its drain",
     "reservation": "the reservation's name",
-    "user": "who runs Kappa",
+    "user": "the user who runs Kappa",
 }
-# Command -> the placeholders that it cannot do without.
+# Command -> the placeholders that it needs.
 NEEDED = {
     "drain": ("node", "reason"),
     "resume": ("node",),
@@ -48,17 +48,17 @@ _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
 class QuarantineRule(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Commands are lists of arguments, and no shell reads them."""
+    """The key ``quarantine``. Commands are lists of arguments, which no shell interprets."""
 
     drain: Annotated[Words, said("the command that takes `{node}` out of service and states the `{reason}`")]
     evidence: Annotated[Words, said("the kinds of finding for which Kappa drains a node")]
-    most_a_night: Annotated[Count, said("nodes that Kappa drains within twelve hours at most")] = 1
+    most_a_night: Annotated[Count, said("the most nodes that Kappa drains within twelve hours")] = 1
     lasts_days: Annotated[Annotated[float, Meta(gt=0)], said("how long a quarantine lasts", unit="days")] = 7.0
     at_end: Annotated[
         Literal["test", "release", "tell"],
         said(
-            "after the quarantine the next night, or `kappa return SITE`, does this: `test` the node and give it back "
-            "if it passes, `release` it without a test, or `tell` and do nothing",
+            "what the next night, or `kappa return SITE`, does after the quarantine: `test` the node and give it back "
+            "if it passes, `release` it without a test, or `tell`: report it and do nothing",
         ),
     ] = "test"
     resume: Annotated[
@@ -66,13 +66,16 @@ class QuarantineRule(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     ] = []
     mode: Annotated[
         str,
-        said("the mode from which the return-to-service test takes the neighbours of the checks that named the node"),
+        said(
+            "the return-to-service test runs the checks that named the node, and this mode's checks of nodes and "
+            "of the same subjects"
+        ),
     ] = "nightly"
-    nodes: Annotated[Count, said("nodes in the tests that compare nodes, this one included")] = 4
+    nodes: Annotated[Count, said("number of nodes in the tests that compare nodes, including this one")] = 4
     reserve: Annotated[
         Words,
         said(
-            "the command that keeps all jobs but those of `{user}` from `{node}` during its test",
+            "the command that keeps other users' jobs than `{user}`'s from `{node}` during its test",
             default="`scontrol` makes `{reservation}` with the flags MAINT, FLEX and IGNORE_JOBS",
         ),
     ] = field(default_factory=lambda: list(RESERVE))
@@ -82,17 +85,17 @@ class QuarantineRule(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
 
 class Keep(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Raw output stays if one of these keys keeps it; ``runs``, ``days`` or both must be stated."""
+    """The key ``keep``. Raw output stays if one of these keys keeps it; ``runs``, ``days`` or both must be stated."""
 
     runs: Annotated[Count | None, said("keep the raw output of this many newest runs and nights")] = None
-    days: Annotated[Count | None, said("keep the raw output of the last days", unit="days")] = None
+    days: Annotated[Count | None, said("keep the raw output of this many days", unit="days")] = None
     failures: Annotated[
-        Count, said("of the older runs and nights that ended in FAIL, keep the raw output of this many newest ones")
+        Count, said("also keep the raw output of this many newest of the older runs and nights that ended in FAIL")
     ] = 20
 
 
 def check_quarantine(file: YamlFile, rule: QuarantineRule) -> None:
-    """Note what is unknown or contradictory in the rule."""
+    """Add an error to ``file`` for each unknown or contradictory value in the rule."""
     for number, kind in enumerate(rule.evidence):
         file.require_known((*_HERE, "evidence", number), kind, EVIDENCE, "kind of evidence")
     file.require_known((*_HERE, "mode"), rule.mode, MODES, "mode")
@@ -109,5 +112,5 @@ def check_quarantine(file: YamlFile, rule: QuarantineRule) -> None:
 
 
 def filled(command: Sequence[str], **places: str) -> tuple[str, ...]:
-    """The arguments of a command of the rule; what ``places`` gives for a placeholder is not searched for others."""
+    """Return ``command`` with its placeholders replaced by ``places``, whose values are not searched for others."""
     return tuple(_PLACEHOLDER.sub(lambda found: places[found[1]], word) for word in command)

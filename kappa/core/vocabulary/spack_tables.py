@@ -1,4 +1,4 @@
-"""The table of an environment, ``spack_envs/ENV/programs.toml``: what it promises and where that lies in its view."""
+"""Read the table of a Spack environment, ``spack_envs/ENV/programs.toml``: its features and programs in the view."""
 
 import tomllib
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ REPOSITORY = ENVIRONMENTS.parent
 
 
 class TableError(ValueError):
-    """A table that cannot be used; names the file, the key and what was expected."""
+    """A table that is not valid; the message names the file, the key and the expected value."""
 
 
 @dataclass(frozen=True)
 class ProgramTable:
-    """``features``: feature -> programs; ``path``: folders of the view, or patterns of such; ``settings``: scripts
-    there that a job sources before its programs; ``sources``: folders of this repository."""
+    """``features``: feature -> programs; ``path``: folders of the view, or patterns of folders; ``settings``: scripts
+    in the view that a job sources before its programs; ``sources``: folders of this repository."""
 
     name: str
     path: tuple[str, ...]
@@ -30,25 +30,25 @@ class ProgramTable:
         return sorted({program for programs in self.features.values() for program in programs})
 
     def folders(self, view: Path) -> list[Path]:
-        """The folders that go on PATH; of a pattern, those that are there."""
+        """Return the folders for PATH; for a pattern, only the existing folders."""
         found = ([view / folder] if "*" not in folder else sorted(view.glob(folder)) for folder in self.path)
         return [folder for folders in found for folder in folders]
 
 
 def names() -> list[str]:
-    """Every environment of the suite."""
+    """Return the names of all environments of the suite, sorted."""
     return sorted(path.parent.name for path in ENVIRONMENTS.glob("*/programs.toml"))
 
 
 def specs_file(name: str) -> Path:
-    """What the environment ``name`` asks of Spack."""
+    """Return the path of the environment's Spack specification."""
     return ENVIRONMENTS / name / "spack.yaml"
 
 
 def read(name: str, environments: Path = ENVIRONMENTS) -> ProgramTable:
-    """The table of the environment ``name``.
+    """Return the table of the environment ``name``.
 
-    :raises TableError: there is no such environment, or its table cannot be used.
+    :raises TableError: there is no such environment, or its table is not valid.
     """
     file = environments / name / "programs.toml"
     try:

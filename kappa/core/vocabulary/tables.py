@@ -1,4 +1,4 @@
-"""The vocabulary as the tables of ``docs/site-reference.md``."""
+"""Write the vocabulary as the tables of ``docs/site-reference.md``."""
 
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
 
 
 def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
-    """Each table by its title, as Markdown."""
+    """Return each table as Markdown, by its title."""
     return {
         "partition features": as_markdown([("feature", "the partition", "read by"), *_partition_features(checks)]),
         "environment features": as_markdown(
@@ -35,7 +35,7 @@ def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
         ),
         "facts of a node": as_markdown(
             [
-                ("fact", "unit", "meaning", "odd is"),
+                ("fact", "unit", "meaning", "a node is odd if the value"),
                 *((f"`{name}`", fact.unit, fact.meaning, fact.rule.value) for name, fact in NODE_FACTS.items()),
             ]
         ),
@@ -43,13 +43,13 @@ def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
 
 
 def as_markdown(rows: Iterable[tuple[str, ...]]) -> str:
-    """The rows, of which the first is the header."""
+    """Return ``rows`` as a Markdown table; the first row is the header."""
     header, *others = (tuple(cell.replace("|", r"\|") for cell in row) for row in rows)
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *others))
 
 
 def _ticked(names: Iterable[str]) -> str:
-    """The names in backticks, only the first of very many."""
+    """Return the names in backticks; of more than six names, only the first two."""
     ticked = [f"`{name}`" for name in names]
     return ", ".join(ticked) if len(ticked) <= _MOST_NAMES else f"{', '.join(ticked[:2])} and {len(ticked) - 2} more"
 
@@ -77,7 +77,7 @@ class _Key(NamedTuple):
 
 
 def keys(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]] = ()) -> str:
-    """The keys of ``table`` and of the mappings in it, as Markdown.
+    """Return the keys of ``table`` and of the mappings in it, as Markdown.
 
     :param apart: structures that have a table of their own.
     """
@@ -87,7 +87,7 @@ def keys(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]] = 
 
 
 def _keys_of(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]], above: str = "") -> Iterator[_Key]:
-    """Those of the structure itself before those that it has from another."""
+    """Yield the keys of ``table``: its own keys first, then the inherited ones."""
     hints = get_type_hints(table, include_extras=True)
     for field in sorted(msgspec.structs.fields(table), key=lambda one: one.name not in table.__annotations__):
         kind, name = hints[field.name], f"{above}{field.encode_name}"
@@ -112,7 +112,7 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
 
 
 def _structures(kind: Any, between: str = "") -> Iterator[tuple[type[msgspec.Struct], str]]:
-    """The structures in a type, each with the key that a mapping of them has before its own."""
+    """Yield the structures in a type, each with the key that precedes its own keys in a mapping or list."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         yield kind, between
         return
@@ -122,13 +122,13 @@ def _structures(kind: Any, between: str = "") -> Iterator[tuple[type[msgspec.Str
 
 
 def _is_described(table: type[msgspec.Struct]) -> bool:
-    """Whether all of its keys say what they mean."""
+    """Return whether all keys of ``table`` have a meaning."""
     kinds = get_type_hints(table, include_extras=True).values()
     return all(any(getattr(one, "extra", None) for one in get_args(kind)[1:]) for kind in kinds)
 
 
 def _tunables(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
-    """A row for each variable that means the same for several checks."""
+    """Yield the rows of the table of tunables; equal variables of several checks share a row."""
     of_row: dict[tuple[str, ...], list[str]] = {}
     for name, check in checks.items():
         for variable, tunable in check.tunables.items():
@@ -138,7 +138,7 @@ def _tunables(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]
 
 
 def type_name(kind: Any) -> str:
-    """A type in the words of the tables."""
+    """Return a type in the words of the tables."""
     if get_origin(kind) is Annotated:
         return type_name(get_args(kind)[0])
     inner = [part for part in get_args(kind) if part is not NoneType]

@@ -1,7 +1,7 @@
-"""What MPI uses between two buffers: UCX settings that are compared, one adapter alone, and where buffers lie.
+"""Settings of MPI between two buffers: UCX settings to compare, a single adapter, and the memory of the buffers.
 
-A partition lists the features of what its nodes have; variables are those of UCX's own configuration
-(``ucx_info -cf``). ``default`` leaves the choice to UCX.
+A partition lists the features of its nodes. The variables belong to UCX's own configuration (``ucx_info -cf``).
+``default`` leaves the choice to UCX.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ ALL, DEVICE, BOTH = ("D_D", "H_H", "H_D", "D_H"), ("D_D", "H_D", "D_H"), ("D_D",
 
 @dataclass(frozen=True)
 class Transport:
-    """Environment variables of a job, and the features that a partition needs for them to make a difference.
+    """Environment variables of a job, and the features without which they have no effect on a partition.
 
-    ``within``, ``between``: the buffers for which the row says something, of ranks on one node and on two.
+    ``within``, ``between``: the buffers for which the row is informative, with the ranks on one node or on two.
     """
 
     variables: dict[str, str]
@@ -27,9 +27,9 @@ class Transport:
         return buffers in (self.within if nodes == 1 else self.between)
 
 
-# Left out as uninformative: every setting on host buffers; RDMA and the rendezvous of the network within a node;
-# CUDA IPC between nodes, and within one unless both buffers are on GPUs. The rendezvous schemes and the baseline
-# `all_off` are compared where they weigh most, from GPU to GPU.
+# These combinations are left out, because they are not informative: every setting on host buffers; RDMA and the
+# network's rendezvous within a node; CUDA IPC between nodes, and within a node unless both buffers are on GPUs. The
+# rendezvous schemes and the baseline `all_off` are compared only from GPU to GPU, where their effect is largest.
 TRANSPORTS = {
     "default": Transport({}, (), within=ALL, between=ALL),
     "rdma_on": Transport({"UCX_IB_GPU_DIRECT_RDMA": "y"}, (GPUDIRECT,), between=DEVICE),
@@ -46,25 +46,26 @@ TRANSPORTS = {
 
 
 def only_over(adapter: str) -> dict[str, str]:
-    """Variables that leave MPI this one adapter between nodes, whichever library it is: each reads its own.
+    """Return variables that let MPI use only this adapter between nodes. Each MPI library reads its own variables.
 
-    :param adapter: a port of an RDMA adapter, as ``mlx5_0:1`` or ``hfi1_0:1``, or a network interface, as ``eth1``.
+    :param adapter: a port of an RDMA adapter, for instance ``mlx5_0:1`` or ``hfi1_0:1``, or a network interface, for
+        instance ``eth1``.
     """
     device, _, port = adapter.partition(":")
-    # UCX of Open MPI, MPICH and MVAPICH; it takes ports and interfaces alike.
+    # UCX of Open MPI, MPICH and MVAPICH accepts both ports and interfaces.
     variables = {"UCX_NET_DEVICES": adapter}
     if device.startswith("hfi1_"):
-        # PSM2 of Omni-Path counts adapters, the first of which is 0.
+        # PSM2 of Omni-Path numbers the adapters from 0.
         return {"HFI_UNIT": device.removeprefix("hfi1_"), "HFI_PORT": port} if port else variables
     if port:
         return variables
-    # Open MPI's TCP, and libfabric's, which MPICH and Intel MPI use.
+    # For TCP of Open MPI, and of libfabric, which MPICH and Intel MPI use.
     return {**variables, "OMPI_MCA_btl_tcp_if_include": adapter, "FI_TCP_IFACE": adapter}
 
 
 @dataclass(frozen=True)
 class Buffers:
-    """``sender`` and ``receiver`` as OSU names memory: H host, D device."""
+    """``sender`` and ``receiver`` are OSU's letters for memory: H host, D device."""
 
     sender: str
     receiver: str

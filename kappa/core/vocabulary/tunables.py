@@ -1,7 +1,7 @@
-"""What a check lets a site set: ``tunable = {VARIABLE: Tunable(TYPE, UNIT, MEANING)}`` in its class.
+"""The variables that a site may set for a check: ``tunable = {VARIABLE: Tunable(TYPE, UNIT, MEANING)}`` in its class.
 
-A site sets it for a partition with ``tuning: {CLASS: {VARIABLE: VALUE}}``. ``make catalogue`` puts what all classes say
-into ``checks.json``.
+A site sets a variable for a partition with ``tuning: {CLASS: {VARIABLE: VALUE}}``. ``make catalogue`` writes the
+tunables of all classes into ``checks.json``.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -19,7 +19,7 @@ TYPES: dict[str, Any] = {
 
 
 class Tunable(NamedTuple):
-    """``type`` is a key of ``TYPES``; ``unit`` is empty for what is counted or has none."""
+    """``type`` is a key of ``TYPES``; ``unit`` is empty for counts and for values without a unit."""
 
     type: str
     unit: str

@@ -1,1 +1,1 @@
-"""Faults put into a cluster of its own, at random and from a seed: is each found, and its node named?"""
+"""Plant random faults in a separate cluster, from a seed, and count whether Kappa finds each and names its node."""

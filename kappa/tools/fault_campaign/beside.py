@@ -1,6 +1,6 @@
-"""Load on the machine that is no fault of any node: what people do beside a validation.
+"""Load the machine as people do during a validation. This load is no fault of a node.
 
-Each kind is a process of its own, which stops by itself after a while and when the one that started it ends.
+Each kind of load is a separate process. It stops after a time limit, or when its parent ends.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kappa.tools.fault_campaign.cluster import CampaignError
 
-# Above any round or run.
+# Longer than any round or run.
 LONGEST_S = 3 * 3600
 MIB = 1 << 20
 _SOURCE = '#include <iostream>\n#include <map>\n#include <regex>\nstd::regex pattern{{"[a-z]{{{number}}}+"}};\n'
 
 
 def build(folder: pathlib.Path, deadline: float) -> None:
-    """A parallel build: a compiler on each core, again and again."""
+    """Run parallel builds: a compiler on each core, again and again."""
     sources = [folder / f"source{number}.cpp" for number in range(4 * (os.cpu_count() or 1))]
     for number, source in enumerate(sources, start=1):
         source.write_text(_SOURCE.format(number=number), encoding="ascii")
@@ -36,8 +36,8 @@ def build(folder: pathlib.Path, deadline: float) -> None:
 
 
 def memory(_: pathlib.Path, deadline: float) -> None:
-    """A program that streams through memory: copies half a gibibyte to and fro."""
-    import numpy as np  # noqa: PLC0415 - only this one needs it
+    """Stream through memory: copy between two arrays of 256 MiB."""
+    import numpy as np  # noqa: PLC0415 - only this load needs it
 
     source, target = np.zeros(256 * MIB // 8), np.empty(256 * MIB // 8)
     while time.monotonic() < deadline:
@@ -46,7 +46,7 @@ def memory(_: pathlib.Path, deadline: float) -> None:
 
 
 def disk(folder: pathlib.Path, deadline: float) -> None:
-    """A program that writes a file of 256 MiB again and again and has every 8 MiB synced to the disk."""
+    """Write a file of 256 MiB again and again, and sync every 8 MiB to the disk."""
     block = os.urandom(MIB)
     with (folder / "written").open("wb", buffering=0) as file:
         while time.monotonic() < deadline:
@@ -62,7 +62,7 @@ LOADS: dict[str, Callable[[pathlib.Path, float], None]] = {each.__name__: each f
 
 @contextlib.contextmanager
 def beside(loads: Sequence[str], folder: pathlib.Path, seconds: float = LONGEST_S) -> Iterator[list[int]]:
-    """The loads, each in a process group of its own, while the context lasts; what they write lies below ``folder``.
+    """Run the loads during the context, each in a separate process group. Their files are below ``folder``.
 
     :returns: their process IDs.
     """
@@ -79,18 +79,23 @@ def beside(loads: Sequence[str], folder: pathlib.Path, seconds: float = LONGEST_
 
 
 def _end(name: str, process: subprocess.Popen[bytes]) -> None:
-    """:raises CampaignError: it was not there until now, so that nothing is known of what ran beside it."""
+    """End a load.
+
+    :raises CampaignError: the load had ended before, so the results were measured without it.
+    """
     ended_before = process.poll()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     if ended_before is not None:
-        raise CampaignError(f"the load {name} ended before what ran beside it (exit status {ended_before})")
+        raise CampaignError(
+            f"the load {name} ended too early (exit status {ended_before}), so the round was measured without it"
+        )
 
 
 def load() -> None:
-    """The process of one load: its name, folder and seconds are the arguments."""
-    # A signal to this process, as when its parent dies, goes to the compilers, too.
+    """Run one load in this process. The arguments are its name, folder and seconds."""
+    # Pass a signal to this process on to the compilers, for instance when the parent dies.
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
     name, folder, seconds = sys.argv[1:]
     LOADS[name](pathlib.Path(folder), time.monotonic() + float(seconds))

@@ -1,6 +1,6 @@
-"""The campaign's own cluster: commands on its nodes, limits of all processes of a node, and whether it is healthy.
+"""Control the campaign's own cluster: run commands on nodes, limit all processes of a node, and check its health.
 
-The limits are those of a control group of the node, version 1 or 2 (cgroups(7)).
+The limits use a control group of the node, version 1 or 2 (cgroups(7)).
 """
 
 import contextlib
@@ -25,7 +25,7 @@ GROUP_ENDING_S = 5.0
 
 
 class CampaignError(InputError):
-    """The campaign cannot go on; the message says what to look at."""
+    """The campaign cannot continue. The message says what to look at."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Cluster:
         )  # fmt: skip
 
     def on(self, place: str, script: str, *arguments: str) -> str:
-        """Standard output of a shell script run in the namespaces of a place; ``arguments`` are its ``$1`` and on.
+        """Run a shell script in the namespaces of a place, and return its output. ``arguments`` are ``$1`` and so on.
 
         :raises CampaignError: its exit status is not 0.
         """
-        # What a fault makes has the permissions that it would have on a node, whatever those of who runs the campaign.
+        # Files of a fault have the permissions of a node's files, independent of the campaign's umask.
         line = f"set -euo pipefail; umask 022; {script}"
         done = self.command("exec", place, "bash", "-c", line, "bash", *arguments)
         if done.returncode != 0:
@@ -58,11 +58,11 @@ class Cluster:
         return done.stdout
 
     def init_pid(self, node: str) -> int:
-        """Process id on the host of the first process of a node's namespaces."""
+        """Return the host's process ID of the first process in a node's namespaces."""
         return int((self.state / f"run/{node}.pid").read_text(encoding="ascii").split()[0])
 
     def end_node(self, node: str) -> None:
-        """End all processes and namespaces of a node, as when it loses its power; `make_healthy` starts it anew."""
+        """End all processes and namespaces of a node, as a power loss does. `make_healthy` starts it again."""
         if self._runs(node):
             os.kill(self.init_pid(node), signal.SIGKILL)
         deadline = time.monotonic() + ENDING_SECONDS
@@ -70,7 +70,7 @@ class Cluster:
             time.sleep(0.01)
 
     def _runs(self, node: str) -> bool:
-        """Whether the process of the node's file runs: the file names the ticks at which it was started, too."""
+        """Return whether the process in the node's pid file runs. The file also has the start time in ticks."""
         init, started, _ = (self.state / f"run/{node}.pid").read_text(encoding="ascii").split()
         try:
             stat = pathlib.Path(f"/proc/{init}/stat").read_text(encoding="utf-8", errors="replace")
@@ -80,7 +80,7 @@ class Cluster:
         return fields[0] != "Z" and fields[19] == started
 
     def pids(self, node: str, program: str | None = None, subcommand: str = "") -> list[int]:
-        """Process ids on the host of a node's processes, or of those with the name ``program`` and this subcommand."""
+        """Return the host's process IDs of a node's processes, or of those with this name and subcommand."""
         namespace = os.stat(f"/proc/{self.init_pid(node)}/ns/pid").st_ino
         found = []
         for folder in pathlib.Path("/proc").glob("[0-9]*"):
@@ -95,19 +95,19 @@ class Cluster:
         return found
 
     def await_down(self, node: str, seconds: float) -> None:
-        """Wait until Slurm has noticed that a node is lost, at most so long."""
+        """Wait until Slurm has noticed that a node is lost, but at most ``seconds``."""
         deadline = time.monotonic() + seconds
         while "down" not in self.on("login", f"sinfo -h -n {node} -o %T") and time.monotonic() < deadline:
             time.sleep(1)
 
     def make_healthy(self) -> None:
-        """Start what does not run.
+        """Start all parts that do not run.
 
-        :raises CampaignError: something is wrong still.
+        :raises CampaignError: the cluster is still not healthy.
         """
         started = self.command("up")
         if started.returncode != 0:
-            raise CampaignError(f"the cluster cannot be mended: {started.stderr.strip()}")
+            raise CampaignError(f"the cluster cannot be repaired: {started.stderr.strip()}")
         status = self.command("status", "--json")
         if status.returncode != 0:
             raise CampaignError(f"the cluster is not healthy: {status.stdout.strip()}")
@@ -117,7 +117,7 @@ class Cluster:
 
 
 def cpu_limit(cores: float) -> tuple[str, dict[str, str]]:
-    """Controller and settings that leave a share of the machine's cores."""
+    """Return controller and settings of a control group that limit a node to so many cores."""
     quota_us = round(cores * PERIOD_US)
     if _version_2("cpu"):
         return "cpu", {"cpu.max": f"{quota_us} {PERIOD_US}"}
@@ -125,7 +125,7 @@ def cpu_limit(cores: float) -> tuple[str, dict[str, str]]:
 
 
 def disk_limit(device: str, bytes_per_s: int) -> tuple[str, dict[str, str]]:
-    """Controller and settings that limit reads and writes of a block device, named ``MAJOR:MINOR``."""
+    """Return controller and settings that limit reads and writes of a block device, named ``MAJOR:MINOR``."""
     if _version_2("io"):
         return "io", {"io.max": f"{device} rbps={bytes_per_s} wbps={bytes_per_s}"}
     limit = f"{device} {bytes_per_s}"
@@ -139,7 +139,7 @@ def _version_2(controller: str) -> bool:
 
 @contextlib.contextmanager
 def limited(cluster: Cluster, node: str, controller: str, settings: dict[str, str]) -> Iterator[None]:
-    """Every process of the node under ``settings``; its jobs inherit them from slurmd."""
+    """Apply ``settings`` to every process of the node. Jobs inherit them from slurmd."""
     with _group(cluster, node, controller) as folder:
         for name, value in settings.items():
             (folder / name).write_text(value, encoding="ascii")
@@ -149,8 +149,11 @@ def limited(cluster: Cluster, node: str, controller: str, settings: dict[str, st
 
 @contextlib.contextmanager
 def freezer(cluster: Cluster, node: str) -> Iterator[Callable[[int], None]]:
-    """A function that makes a process of the node wait in the kernel (state D) until the context ends, even when it
-    is killed. Version 1 only: that of version 2 lets it be killed, and shows it asleep."""
+    """Yield a function that makes a process of the node wait in the kernel (state D), even if it is killed.
+
+    The context's end releases it. This needs version 1 of control groups: with version 2 the process can be killed, and
+    its state is sleeping.
+    """
     with _group(cluster, node, "freezer") as folder:
 
         def freeze(pid: int) -> None:
@@ -165,9 +168,9 @@ def freezer(cluster: Cluster, node: str) -> Iterator[Callable[[int], None]]:
 
 @contextlib.contextmanager
 def _group(cluster: Cluster, node: str, controller: str) -> Iterator[pathlib.Path]:
-    """A control group of the node, which gives its processes back at the end."""
+    """Make a control group for the node. At the end, move its processes back."""
     init = cluster.init_pid(node)
-    # Another cluster on this machine has a node of this name, too.
+    # Another cluster on this machine may have a node of this name, too.
     folder = _hierarchy(controller) / f"kappa-fault-{node}-{init}"
     before = _group_of(init, controller)
     folder.mkdir(exist_ok=True)
@@ -179,7 +182,7 @@ def _group(cluster: Cluster, node: str, controller: str) -> Iterator[pathlib.Pat
 
 
 def _remove(folder: pathlib.Path) -> None:
-    """As soon as no process that is ending holds it; a node that ends with the round takes its processes with it."""
+    """Remove a control group as soon as its processes have ended. They end with the node after the round."""
     deadline = time.monotonic() + GROUP_ENDING_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
@@ -193,7 +196,7 @@ def _hierarchy(controller: str) -> pathlib.Path:
         (ROOT / "cgroup.subtree_control").write_text(f"+{controller}", encoding="ascii")
         return ROOT
     if not (ROOT / controller).is_dir():
-        raise CampaignError(f"no control group controller {controller} is mounted below {ROOT}")
+        raise CampaignError(f"the control group controller {controller} is not mounted below {ROOT}: mount it")
     return ROOT / controller
 
 
@@ -202,7 +205,7 @@ def _group_of(pid: int, controller: str) -> pathlib.Path:
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(",") or (not controllers and _version_2(controller)):
             return _hierarchy(controller) / path.lstrip("/")
-    raise CampaignError(f"/proc/{pid}/cgroup names no group of the controller {controller}")
+    raise CampaignError(f"/proc/{pid}/cgroup has no group of the controller {controller}")
 
 
 def _move(pids: list[int], folder: pathlib.Path) -> None:

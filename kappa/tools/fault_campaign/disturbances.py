@@ -1,7 +1,6 @@
-"""What is no node's fault, done to the campaign's cluster while it is validated.
+"""Disturb the campaign's cluster during a validation by something that is no node's fault.
 
-The suite has to name nobody, to lose nothing that was measured, to end by itself with a message that names the cause,
-and to run the next time.
+The suite must name no node, lose no measurement, end with a message that names the cause, and run the next time.
 """
 
 import contextlib
@@ -40,7 +39,7 @@ DAY_S = 86_400
 LEFT_MIB = 4096
 _MESSAGE_CHARS = 300
 _HEADLINE = re.compile(r"^│ \S (PASS|FAIL|INCOMPLETE)\b", re.MULTILINE)
-_ERROR = re.compile(r"^kappa: error: |: what ran is judged$|^\S+: kappa was killed: ")
+_ERROR = re.compile(r"^kappa: error: |: Kappa judges the finished cases$|^\S+: kappa was killed: ")
 _EATER = """\
 import pathlib, sys, time
 pathlib.Path("/proc/self/oom_score_adj").write_text("1000")
@@ -61,7 +60,7 @@ class RunningValidation:
     process: "subprocess.Popen[str]"
 
     def goes_on_until(self, condition: Callable[[], object]) -> bool:
-        """Wait for ``condition``; whether it came before the validation ended."""
+        """Wait for ``condition``. Return whether it came before the validation ended."""
         while self.process.poll() is None:
             if condition():
                 return True
@@ -69,7 +68,7 @@ class RunningValidation:
         return False
 
     def cases_ended(self) -> int:
-        """How many cases have ended, by the journal of the run."""
+        """Return how many cases have ended, by the journal of the run."""
         journals = self.results.glob(f"runs/*/{journal_of(pathlib.Path('run-report.json')).name}")
         return sum(text.count('"case": ') for text in map(_text, journals))
 
@@ -206,20 +205,20 @@ def fill_results(run: RunningValidation) -> str:
 _ALL = (
     Disturbance("nothing", "for comparison", nothing, wait),
     Disturbance("memory eaten", f"all memory of the host but {LEFT_MIB} MiB is taken", nothing, eat_memory),
-    Disturbance("shared full", "no byte is free on `/shared`, which all nodes have", full_shared, wait),
-    Disturbance("controller stopped", f"slurmctld stands still for {CONTROLLER_STOPPED_S} s", nothing, stop_controller),
+    Disturbance("shared full", "no byte is free on `/shared`, which all nodes mount", full_shared, wait),
+    Disturbance("controller stopped", f"slurmctld is stopped for {CONTROLLER_STOPPED_S} s", nothing, stop_controller),
     Disturbance("clock ahead", "the login node's clock is 300 s ahead", clock(300), wait),
-    Disturbance("clock behind", "the login node's clock is a day behind", clock(-DAY_S), wait),
-    Disturbance("two validations", "another validation of the same site begins", nothing, second_validation),
+    Disturbance("clock behind", "the login node's clock is one day behind", clock(-DAY_S), wait),
+    Disturbance("two validations", "another validation of the same site starts", nothing, second_validation),
     Disturbance("results full", "1 MiB is free for results from the start", full_results_disk, wait),
-    Disturbance("results fill", "the disk of the results fills meanwhile", results_disk, fill_results),
+    Disturbance("results fill", "the disk of the results becomes full during the run", results_disk, fill_results),
 )
 DISTURBANCES = {one.name: one for one in _ALL}
 
 
 @dataclass(frozen=True)
 class Disturbed:
-    """What a validation came to that was disturbed.
+    """The result of a disturbed validation.
 
     ``status``: ``None`` if it did not end. ``named``: nodes that it named. ``cases``: those with a figure in its
     report. ``next_verdict``: that of the next validation, of one check; ``none`` if it did not run.
@@ -312,15 +311,15 @@ def _judged(cluster: Cluster, results: pathlib.Path) -> dict[str, Any] | None:
 
 
 def verdict_in(said: str) -> str:
-    """The last verdict that `kappa validate` printed."""
+    """Return the last verdict that `kappa validate` printed."""
     found = _HEADLINE.findall(said)
     return str(found[-1]) if found else NO_VERDICT
 
 
 def message(said: str) -> str:
-    """What tells a reader why it ended as it did: its errors, or else its failures and reasons.
+    """Return why the validation ended as it did: its errors, or otherwise its failures and reasons.
 
-    Without the reason that every disturbed validation has: it runs a part of the mode.
+    Leave out the reason that every disturbed validation has: it runs only a part of the mode.
     """
     lines = clean(said).splitlines()
     errors = [line for line in lines if _ERROR.search(line)]
@@ -331,13 +330,13 @@ def message(said: str) -> str:
 
 
 def render(found: Sequence[Disturbed]) -> str:
-    """The disturbances as Markdown."""
+    """Return the disturbances as a Markdown table."""
     rows = [("disturbance", "what is done", "status", "verdict", "named", "cases with figures", "seconds", "message",
              "next validation")]  # fmt: skip
     for one in found:
         what = ", ".join(filter(None, (one.disturbance.what, one.detail)))
         status = "did not end" if one.status is None else str(one.status)
-        named = ", ".join(one.named) or "nobody"
+        named = ", ".join(one.named) or "no node"
         rows.append((one.disturbance.name, what, status, one.verdict, named, str(one.cases), f"{one.seconds:.0f}",
                      one.message, one.next_verdict))  # fmt: skip
     return as_markdown(rows)

@@ -1,7 +1,7 @@
-"""The kinds of fault: each is put into one node while its context lasts, and mended after it.
+"""The kinds of fault: each is planted in one node during its context, and mended afterwards.
 
-A kind is a context manager of (cluster, node, random numbers) that gives what it did, in words. What it needs beyond
-the cluster (root, tc, nftables, gcc) fails with the command's own message.
+A kind is a context manager of (cluster, node, random numbers). It yields what it did, in words. If a requirement is
+missing (root, tc, nftables, gcc), the command's own message says so.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from kappa.tools.fault_campaign.cluster import Cluster, cpu_limit, disk_limit, limited
 
 Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
-# Slurm looks after SlurmdTimeout, 20 s here.
+# Slurm notices a lost node after SlurmdTimeout, here 20 s.
 NOTICED_WITHIN_S = 60
 SOURCES = pathlib.Path(__file__).parent / "src"
 _FAKES = "/run/fault-$(uname -n)"
@@ -25,10 +25,11 @@ _FAKES = "/run/fault-$(uname -n)"
 
 @dataclass(frozen=True)
 class Kind:
-    """``hard``: something does not work at all, so that missing it even once is too much.
+    """A kind of fault.
 
-    ``preloads``: by a library that every program on the node loads, which ``ldd`` and so the inventory of software
-    would show: a find by that is none of the fault.
+    ``hard``: something does not work at all, so Kappa must never miss it. ``preloads``: a library that every program on
+    the node loads causes the fault. ``ldd``, and so the inventory of software, would show the library. Such a find does
+    not count.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Kind:
 
 
 def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
-    """Scripts that put the fault into a node and mend it, ``$1`` … being drawn from ``ranges``, as ``told`` says."""
+    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``told`` shows them."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
@@ -57,7 +58,7 @@ def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
 
 
 def other_file(path: str, make: str) -> Fault:
-    """The script writes what the node sees as the file ``path`` to ``$fake``."""
+    """Return a fault that replaces the file ``path`` on the node. The script ``make`` writes it to ``$fake``."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
@@ -69,7 +70,7 @@ def other_file(path: str, make: str) -> Fault:
 
 @contextlib.contextmanager
 def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None]:
-    """Another file on ``path``, for this node alone; ``make`` is the shell script that writes it to ``$fake``."""
+    """Replace the file ``path`` on this node only. The shell script ``make`` writes the new one to ``$fake``."""
     script = f'path=$(readlink -f "$1"); mkdir -p {_FAKES}; fake={_FAKES}/$(basename "$path")'
     cluster.on(node, f'{script}; {make}; chmod 755 "$fake"; mount --bind "$fake" "$path"', path)
     try:
@@ -80,7 +81,7 @@ def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None
 
 @contextlib.contextmanager
 def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterator[None]:
-    """Every program that is started from now on has the library, from a copy of /etc with ld.so.preload."""
+    """Preload a library into every program that starts from now on, by a copy of /etc with ld.so.preload."""
     cluster.on(
         node,
         f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC -o {_FAKES}/fault.so "$1" "${{@:2}}"; '
@@ -97,13 +98,13 @@ def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterat
 
 @contextlib.contextmanager
 def running(cluster: Cluster, node: str, program: str, *arguments: str) -> Iterator[None]:
-    """A Python program runs in the background of the node, and is ended."""
+    """Run a Python program in the background of the node, and end it afterwards."""
     script = 'setsid python3 -c "$1" "${@:2}" > /dev/null 2>&1 < /dev/null & echo $!'
     pid = cluster.on(node, script, program, *arguments).strip()
     try:
         yield
     finally:
-        # With the children that it did not look after.
+        # Also end its children.
         cluster.on(node, 'kill -KILL -- "-$1" "$1" || true', pid)
 
 
@@ -201,7 +202,7 @@ def wrong_binding(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
 
 
 def _bind(cluster: Cluster, node: str, cores: str) -> None:
-    """Restrict every thread of the node's slurmd, and so what it starts, to a list of cores."""
+    """Restrict every thread of the node's slurmd, and so all programs that it starts, to a list of cores."""
     cluster.on(node, 'for pid in $(pidof slurmd); do taskset --all-tasks --cpu-list --pid "$1" "$pid"; done', cores)
 
 
@@ -213,7 +214,7 @@ def wrong_library(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
     path = f"/usr/lib/{os.uname().machine}-linux-gnu/" + draw.choice(
         ["libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1"]
     )
-    # It works as the right one does, as another build of the library would.
+    # The copy works like the original, as another build of the library would.
     with replaced(cluster, node, path, 'cp "$path" "$fake"; printf "another build" >> "$fake"'):
         yield path
 
@@ -258,22 +259,23 @@ def wrong_payload(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
 
 
 KINDS = (
-    Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
-    Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
-    Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
-    Kind("slow CPU", False, "all processes of the node share 0.05–0.1 cores' time", slow_cpu),
-    Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
-    Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
-    Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
-    Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
-    Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
-    Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
-    Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
+    Kind("slow link", False, "the node's outgoing traffic is limited to 300–600 Mbit/s", slow_link),
+    Kind("bandwidth-limited link", False, "the node's outgoing traffic is limited to 200 Mbit/s", limited_link),
+    Kind("lossy link", False, "2–10 % of the packets into the node are dropped", lossy_link),
+    Kind("slow CPU", False, "all processes of the node share the time of 0.05–0.1 cores", slow_cpu),
+    Kind("slow disk", False, "`/scratch` is limited to 5–20 MB/s", slow_disk),
+    Kind("full disk", True, "at most 4 MiB are free on `/scratch`", full_disk),
+    Kind("dead slurmd", True, "slurmd is killed", dead_slurmd),
+    Kind("powered-off node", True, "all processes and namespaces of the node end", powered_off),
+    Kind("wrong binding", False, "slurmd, and so every rank, may use only one core", wrong_binding),
+    Kind("wrong library", False, "the node has another build of a library that jobs load", wrong_library),
+    Kind("damaged output", True, "the output of one of the node's programs is garbled or cut", damaged_output),
     Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock, preloads=True),
 )
 OF_BITS = (
     Kind("wrong arithmetic", False, "floating-point results are off in the last bit", wrong_arithmetic, preloads=True),
-    Kind("flipping memory", False, "a bit of `BitSweep`'s memory flips every 1–10 ms", flipping_memory, preloads=True),
-    Kind("wrong payload", False, "one of 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
+    Kind("flipping memory", False, "one bit of the memory of `kappa-measure bits` flips every 1–10 ms", flipping_memory,
+         preloads=True),
+    Kind("wrong payload", False, "one in 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
          preloads=True),
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Faults that a job meets: other programs and libraries, where its ranks may run, and what keeps it from its end.
+"""Faults that affect a job: other programs and libraries, restricted cores, and hangs.
 
-Of the last it counts how soon the node is named: from the fault to the ``hang.json`` of the job's watch.
+For hangs, the campaign measures how soon the node is named: from the fault to the ``hang.json`` of the job's watch.
 """
 
 import contextlib
@@ -17,13 +17,13 @@ from kappa.tools.fault_campaign.faults import Fault, Kind, between, other_file, 
 
 # As in `reframe_checks/base/hang_watch.py`.
 HANG_FILE = "hang.json"
-# Its time is that of the fault.
+# The file's time is the time of the fault.
 _NOTE = "fault-put"
-#: Of kappa-measure.
+#: Subcommands of kappa-measure.
 SUBCOMMANDS = ("pairs", "node")
-# Open MPI reads the one on every node, also before it knows of any other; Slurm's plug-in and MPI load the other.
+# Open MPI reads CONFIGURATION on every node, before it knows other nodes. Slurm's plug-in and MPI load PMIX.
 CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"/usr/lib/{os.uname().machine}-linux-gnu/libpmix.so.2"
-# It works as the right one does.
+# The copy works like the original.
 _ANOTHER_BUILD = 'cp "$path" "$fake"; printf "another build" >> "$fake"'
 _COMPONENTS = f"/usr/lib/{os.uname().machine}-linux-gnu/openmpi/lib/openmpi3/"
 _FIRST_ON_PATH = """
@@ -32,7 +32,7 @@ printf '#!/bin/sh\\nexec /usr/bin/mpirun "$@"\\n' > /run/first-$(uname -n)/mpiru
 chmod 755 /run/first-$(uname -n)/mpirun
 mount --bind /run/first-$(uname -n) /usr/local/bin
 """
-# What some nodes run to balance their load: every rank of the program, with its threads, goes to the same core.
+# Some nodes run such a program to balance their load. Here it moves all ranks and threads to the same core.
 _MOVES = """
 import os, sys, time
 while True:
@@ -45,7 +45,7 @@ while True:
             pass
     time.sleep(0.005)
 """
-# The same way to the others, through an adapter that nobody expects.
+# The other nodes stay reachable, but through an unexpected adapter.
 _OTHER_ADAPTER = """
 ip link add link eth0 name eth1 type macvlan mode bridge; ip link set eth1 up
 sysctl -q net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.eth0.rp_filter=0
@@ -91,7 +91,7 @@ def moved_ranks(cluster: Cluster, node: str, draw: random.Random) -> Iterator[st
 
 
 def note_fault(cluster: Cluster) -> None:
-    """Called at the instant of a fault that comes while a job runs."""
+    """Record the time of a fault that begins while a job runs."""
     (cluster.results / _NOTE).touch()
 
 
@@ -100,10 +100,11 @@ def forget_fault(cluster: Cluster) -> None:
 
 
 def seconds_to_name(cluster: Cluster, since: float) -> float | None:
-    """Of the first ``hang.json`` of the round that began at ``since``, in seconds since 1970; ``None`` without one, as
-    when Slurm was asked.
+    """Return the seconds from the fault to the round's first ``hang.json``; ``None`` if there is none.
 
-    Of a fault that was there before the job, from the beginning of the job's watch, which the file tells.
+    For a fault that began before the job, the time starts with the job's watch, as the file states.
+
+    :param since: the beginning of the round, in seconds since 1970.
     """
     note = cluster.results / _NOTE
     found = [path for path in cluster.results.rglob(HANG_FILE) if path.stat().st_mtime >= since]
@@ -121,7 +122,7 @@ def _after_s(path: pathlib.Path) -> float:
 
 
 def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
-    """``do(cluster, node, pid)`` once, at a random moment after a drawn subcommand has started on it as ``pid``."""
+    """Return a fault that calls ``do(cluster, node, pid)`` once, at a random time after a drawn subcommand starts."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
@@ -177,38 +178,39 @@ def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iter
 OF_USERS = (
     Kind("user unknown", False, "the node does not know a user", other_file(
         "/etc/passwd", 'sed "/^games:/d" "$path" > "$fake"')),
-    Kind("other number", False, "a user has another number on the node", other_file(
+    Kind("other number", False, "a user has another user ID on the node", other_file(
         "/etc/passwd", 'sed "s/^games:x:5:/games:x:4005:/" "$path" > "$fake"')),
-    Kind("other group", False, "the node calls a user's group otherwise", other_file(
+    Kind("other group", False, "a user's group has another name on the node", other_file(
         "/etc/group", 'sed "s/^games:/players:/" "$path" > "$fake"')),
 )  # fmt: skip
 OF_SOFTWARE = (
     Kind("other mpirun", False, "another `mpirun` comes first on the node's PATH", between(
         _FIRST_ON_PATH, "umount --lazy /usr/local/bin; rm -rf /run/first-$(uname -n)", "/usr/local/bin/mpirun")),
-    Kind("other MPI component", False, "another build of a component that Open MPI opens", other_component),
-    Kind("other fio", False, "another build of `fio`", other_file("/usr/bin/fio", _ANOTHER_BUILD)),
+    Kind("other MPI component", False, "a component of Open MPI is another build", other_component),
+    Kind("other fio", False, "`fio` is another build", other_file("/usr/bin/fio", _ANOTHER_BUILD)),
     Kind("other MPI settings", False, "Open MPI reads other parameters on the node", other_file(
         "/etc/openmpi/openmpi-mca-params.conf", 'cp "$path" "$fake"; echo "btl_tcp_links = 2" >> "$fake"')),
-    Kind("library not found", True, "a library that `fio` needs is not on the node", other_file(
+    Kind("library not found", True, "the node lacks a library that `fio` needs", other_file(
         f"/usr/lib/{os.uname().machine}-linux-gnu/libaio.so.1", 'echo damaged > "$fake"')),
     Kind("header missing", False, "the node has no `mpi.h`", between(
         "mount -t tmpfs tmpfs /usr/lib/$(uname -m)-linux-gnu/openmpi/include",
         "umount --lazy /usr/lib/$(uname -m)-linux-gnu/openmpi/include", "no mpi.h")),
 )  # fmt: skip
 OF_NETWORK = (
-    Kind("other adapter", False, "what the node sends takes another interface", between(
+    Kind("other adapter", False, "the node sends through another interface", between(
         _OTHER_ADAPTER, "ip link del eth1", "eth1 in place of eth0")),
 )  # fmt: skip
 OF_RANKS = (
-    Kind("withheld cores", False, "a cpuset leaves one core of the node to jobs", withheld_cores),
-    Kind("moved ranks", False, "a program on the node moves ranks and threads to one core", moved_ranks),
+    Kind("withheld cores", False, "a cpuset leaves jobs only one core of the node", withheld_cores),
+    Kind("moved ranks", False, "a program on the node moves all ranks and threads to one core", moved_ranks),
 )
 OF_HANGS = (
-    Kind("stopped rank", True, "a rank of `PairSweep` or `NodeSweep` is stopped with SIGSTOP",
+    Kind("stopped rank", True, "SIGSTOP stops a rank of `PairSweep` or `NodeSweep`",
          meanwhile(stop, "{subcommand} stopped {later_s} s after its start")),
-    Kind("rank blocked in the kernel", True, "one of them waits there (state D, by a freezer), also when it is killed",
+    Kind("rank blocked in the kernel", True, "such a rank waits in the kernel (state D, by a freezer), unkillable",
          rank_blocked),
-    Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
+    Kind("node dies in a job", True,
+         "all processes and namespaces of the node end while `PairSweep` or `NodeSweep` runs",
          meanwhile(power_off, "{later_s} s after the start of {subcommand}")),
     Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),
 )  # fmt: skip

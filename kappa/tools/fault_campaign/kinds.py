@@ -1,11 +1,10 @@
-"""Every kind of fault, and what is true of it: which checks can see it, and what a diagnosis of it must not say."""
+"""List every kind of fault, with the checks that can see it, and the diagnoses that would be wrong."""
 
 from kappa.tools.fault_campaign import faults, jobs, node_state, packets, started
 from kappa.tools.fault_campaign.outcomes import Outcome
 from reports.verdict.confirm import Diagnosis
 
-# In the order in which a block of rounds has them before they are drawn: another order
-# changes the rounds of a seed.
+# The order of the kinds in a block before the random draw. Another order changes the rounds of a seed.
 _ALL = (
     *faults.KINDS, *node_state.KINDS, *jobs.OF_HANGS, *jobs.OF_SOFTWARE, *jobs.OF_USERS, *jobs.OF_RANKS,
     *jobs.OF_NETWORK, *faults.OF_BITS, *node_state.OF_SCRATCH, *node_state.OF_SURROUNDINGS,
@@ -13,8 +12,8 @@ _ALL = (
     *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}
-# Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
-# them, too, but they have measured nothing.
+# Kind of fault -> checks that measure what it changes. If a node is lost, jobs on all nodes cannot start. Their checks
+# fail, too, but they have measured nothing.
 SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth",) for kind in node_state.KINDS},
     **{kind.name: ("SoftwareInventory",) for kind in jobs.OF_SOFTWARE},
@@ -26,7 +25,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "slow link": ("PairSweep",),
     "bandwidth-limited link": ("PairSweep",),
     "lossy link": ("PairSweep", "PeerExchange"),
-    # TCP takes the processor's time.
+    # TCP needs processor time.
     "slow CPU": ("NodeSweep", "PairSweep"),
     "slow disk": ("NodeScratch", "EmtIoEachNode"),
     "full disk": ("NodeScratch", "EmtIoEachNode", "PartitionHealth"),
@@ -38,7 +37,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "clock offset": ("PartitionHealth",),
     "stopped rank": ("NodeSweep", "PairSweep"),
     "rank blocked in the kernel": ("NodeSweep", "PairSweep"),
-    # What comes after it finds a node less.
+    # Later checks find one node less.
     "node dies in a job": ("NodeSweep", "PairSweep", "PartitionState"),
     "MPI does not start": ("NodeSweep", "PairSweep"),
     "wrong arithmetic": ("BitSweep",),
@@ -49,14 +48,14 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "small TCP buffers": ("PartitionHealth", "PairSweep"),
     "no way to a node": ("PartitionHealth", "PairSweep", "PeerExchange"),
     **{kind.name: ("PeerExchange",) for kind in packets.OF_PACKETS},
-    # These keep other jobs from their end, too.
+    # These make other jobs hang, too.
     "address taken": ("PeerExchange", "PartitionHealth", "PartitionState", "PairSweep", "NodeSweep"),
     "long packets vanish": (
         "PeerExchange", "PartitionHealth", "PairSweep", "SoftwareInventory", "TransportUsed", "EmtIoEachNode",
     ),
     **{kind.name: ("PartitionHealth",) for kind in packets.OF_TCP},
     **{kind.name: ("PartitionHealth",) for kind in started.OF_TASKS},
-    # Every job has tasks there.
+    # Every job has tasks on the node.
     **{name: ("PartitionHealth", "SoftwareInventory", "JobTurnaround", "Affinity", "TransportUsed", "PairSweep",
               "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode")
        for name in ("results not executable", "failing prolog of tasks", "hung home")},
@@ -64,12 +63,12 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "slow epilog": ("JobTurnaround",),
     **{kind.name: ("NodeScratch",) for kind in started.OF_FILES},
 }
-# The checks that read what the program says, or look at it, where a kind damages one of several.
+# For a kind that damages one of several programs: the checks that read the program's output or examine the program.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}
 
 
 def can_see(check: str, outcome: Outcome) -> bool:
-    """Whether the round had a fault that ``check`` measures."""
+    """Return whether the round had a fault that ``check`` measures."""
     if outcome.kind is None or check not in SEEN_BY.get(outcome.kind, ()):
         return False
     program, bar, _ = outcome.detail.partition(" | ")
@@ -77,7 +76,7 @@ def can_see(check: str, outcome: Outcome) -> bool:
 
 
 def false_diagnoses(outcome: Outcome) -> tuple[str, ...]:
-    """What was said of a fault that is one node's and lasts: that it is everywhere, or was gone when measured again."""
+    """Return the wrong diagnoses of a lasting fault of one node: system-wide, or transient."""
     return tuple(
         f"{check}: {diagnosis}"
         for check, diagnosis in outcome.diagnoses

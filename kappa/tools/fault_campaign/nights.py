@@ -1,9 +1,8 @@
-"""Rounds of nights, each with a node that is slower by less than any bound sees in a night, or without one.
+"""Simulate rounds of nights in which a node is slower, by too little for the bounds of one night, or healthy.
 
-The node becomes 5 to 10 % slower and stays so. Reports of single nodes, with figures that spread by 3 %, are left as
-the reports of nights; ``kappa nightly report`` takes each in as it comes, and its message names a node or none. Half of
-the rounds are healthy. It needs no cluster: on virtual nodes that share a machine such a fault is smaller than what
-they take from each other.
+The node becomes 5 to 10 % slower and stays so. The simulation writes a report of single nodes for each night, with
+values that spread by 3 %. ``kappa nightly report`` reads each, and its message names a node or none. Half of the rounds
+are healthy. This needs no cluster: virtual nodes on one machine disturb each other more than such a fault.
 """
 
 import contextlib
@@ -28,13 +27,13 @@ from reports.nightly.publish import publish
 
 SITE, PARTITION = "embedded", "cpu"
 NODES = ("node1", "node2", "node3", "node4")
-# Family and figures of each check: what a node of the embedded cluster reached, with reference and unit.
+# Family and metrics of each check: a node's value on the embedded cluster, with reference and unit.
 CHECKS = {
     "Stream": ("compute/stream", {"triad": (18_838.57, 5000.0, "MB/s")}),
     "Hpl": ("compute/hpl", {"gflops": (48.94, 2.0, "Gflop/s"), "fraction_of_peak": (0.29455, 0.08, "")}),
 }
 KINDS: dict[str, Sequence[str]] = {"slow node": ("Stream", "Hpl"), "slow memory": ("Stream",)}
-"""The checks that see it."""
+"""Kind of fault -> checks that see it."""
 REPEATS, BEFORE, NIGHTS, SPREAD = 3, 20, 5, 0.03
 # A Saturday, two o'clock in the morning.
 START, DAY_S = 1_795_226_400.0, 86_400.0
@@ -43,7 +42,7 @@ _NAMED = re.compile(r"^- .*, worse.*: .* on (node\d+), ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class NightsRound:
-    """``kind`` of fault on ``node``, slower by ``slow_down``; a healthy round has no kind."""
+    """A round with the fault ``kind`` on ``node``, slower by ``slow_down``. A healthy round has no kind."""
 
     kind: str | None
     node: str
@@ -53,14 +52,14 @@ class NightsRound:
 
 @dataclass(frozen=True)
 class Named:
-    """In which night after the fault its node was named first, 0 when never; all nodes that were named."""
+    """The night after the fault in which its node was named first (0: never), and all named nodes."""
 
     night: int
     nodes: frozenset[str]
 
 
 def plan(seed: int, rounds: int) -> list[NightsRound]:
-    """``rounds`` of each kind and as many healthy ones, in random order."""
+    """Return ``rounds`` of each kind and as many healthy ones, in random order."""
     draw = random.Random(seed)
     kinds = [kind for kind in KINDS for _ in range(rounds)]
     chosen = [*kinds, *[None] * len(kinds)]
@@ -69,14 +68,14 @@ def plan(seed: int, rounds: int) -> list[NightsRound]:
 
 
 def run_rounds(seed: int, rounds: int, tell: Callable[[str], None]) -> None:
-    """Run a plan; ``tell`` is given a line for each round, and the rates at the end."""
+    """Run a plan. Call ``tell`` with a line for each round, and with the rates at the end."""
     outcomes: list[tuple[NightsRound, Named]] = []
     for planned in plan(seed, rounds):
         with tempfile.TemporaryDirectory() as folder:
             said = run_round(planned, pathlib.Path(folder))
         outcomes.append((planned, said))
         fault = f"{planned.kind} on {planned.node}, {planned.slow_down:.1%} slower" if planned.kind else "healthy"
-        tell(f"{fault}: named {', '.join(sorted(said.nodes)) or 'nobody'}, in night {said.night or '–'}")
+        tell(f"{fault}: named {', '.join(sorted(said.nodes)) or 'no node'}, in night {said.night or '–'}")
     for kind in KINDS:
         of_kind = [(planned, said) for planned, said in outcomes if planned.kind == kind]
         right = sum(said.night > 0 for _, said in of_kind)
@@ -87,7 +86,7 @@ def run_rounds(seed: int, rounds: int, tell: Callable[[str], None]) -> None:
 
 
 def run_round(planned: NightsRound, results: pathlib.Path) -> Named:
-    """The nights of a round, each published as it ends; ``results`` is an empty folder."""
+    """Run the nights of a round, and publish each at its end. ``results`` is an empty folder."""
     rng = np.random.default_rng(planned.seed)
     named: list[set[str]] = []
     for night in range(BEFORE + NIGHTS):
@@ -106,7 +105,7 @@ def run_round(planned: NightsRound, results: pathlib.Path) -> Named:
 
 
 def _measured(check: str, node: str, slow_down: float, rng: np.random.Generator) -> RecordedCase:
-    """The case of a check on one node, as ``--distribute`` runs it there."""
+    """Return the case of a check on one node, as with ``--distribute``."""
     family, usual = CHECKS[check]
     figures = {
         metric: Figure(value * (1 - slow_down) * (1 + SPREAD * rng.standard_normal()), reference, 0, None, unit, "pass")
@@ -116,7 +115,7 @@ def _measured(check: str, node: str, slow_down: float, rng: np.random.Generator)
 
 
 def _state() -> RecordedCase:
-    """All nodes are there."""
+    """Return the case of PartitionState with all nodes in service."""
     figures = {"fraction_usable": Figure(1.0, 1, 0, 0, "", "pass")}
     case = _case("PartitionState", "node/partition-state", "PartitionState", "", "login1", figures)
     return msgspec.structs.replace(case, per_node={"usable": PerNode("", dict.fromkeys(NODES, 1.0))})
@@ -140,7 +139,7 @@ def _case(check: str, family: str, name: str, added: str, node: str, figures: di
 
 
 def _leave(results: pathlib.Path, night: int, cases: list[RecordedCase]) -> None:
-    """The record and the report of a night that has ended."""
+    """Write the record and the report of a finished night."""
     started = START + night * DAY_S
     day = np.datetime64(int(started), "s").item()
     folder = results / "nights" / f"{day:%Y%m%dT%H%M%S}"

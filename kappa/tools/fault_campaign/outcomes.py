@@ -1,4 +1,4 @@
-"""What rounds came to: read from a verdict's JSON (``reports/verdict/summary.py``), kept in a campaign's folder."""
+"""Read the outcomes of rounds from a verdict's JSON (``reports/verdict/summary.py``), and keep them in a folder."""
 
 import contextlib
 import dataclasses
@@ -15,23 +15,23 @@ from kappa.tools.fault_campaign.cluster import CampaignError
 from reports.verdict.confirm import Diagnosis
 
 NO_VERDICT = "none"
-# Beside the report of a round.
+# A file beside the report of a round.
 VERDICT = "verdict.json"
-# More than a campaign has rounds.
+# More than the number of rounds of a campaign.
 NUMBERS = 10_000_000
-# What measuring again has shown.
+# The results of a re-measurement.
 _DIAGNOSES = tuple(each.value for each in Diagnosis if each is not Diagnosis.UNCONFIRMED)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one round came to.
+    """The outcome of one round.
 
-    ``checks``: every check of the suite that ran. ``failed``: those with a failed case, and what they need built.
-    ``unstable``: checks that were out of bounds once and not again. ``suspects``: nodes, the most suspect first.
-    ``observed``: nodes that an observation names, which a reader sees in a PASS, too.
-    ``incomplete``: what the verdict misses. ``diagnoses``: what measuring again has shown, (check, diagnosis).
-    ``named_after_s``: from the fault until a job named the node that it hung on.
+    ``checks``: every check of the suite that ran. ``failed``: checks with a failed case, and failed builds.
+    ``unstable``: checks that were out of bounds only at first. ``suspects``: nodes, the most suspect first.
+    ``observed``: nodes that an observation names, even in a PASS. ``incomplete``: the reasons why the verdict is
+    incomplete. ``diagnoses``: the results of re-measurements, (check, diagnosis). ``named_after_s``: seconds from the
+    fault until a job named the node that it hung on.
     """
 
     number: int
@@ -58,12 +58,12 @@ class Outcome:
 
     @property
     def judged(self) -> bool:
-        """The run came to a verdict: it did not crash, and was not ended at the limit of a round."""
+        """Return whether the run has a verdict: it did not crash, and did not reach the time limit of a round."""
         return self.verdict != NO_VERDICT
 
     @property
     def detected(self) -> bool:
-        """FAIL or INCOMPLETE, which a person looks at. A run without a verdict says nothing of the cluster."""
+        """Return whether the verdict is FAIL or INCOMPLETE. A run without a verdict says nothing about the cluster."""
         return self.judged and self.verdict != "PASS"
 
     @property
@@ -79,7 +79,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Outcome":
-        """The first campaigns kept the diagnoses in the texts of the failures only.
+        """Make an outcome from its record. The first campaigns kept the diagnoses only in the texts of the failures.
 
         :raises TypeError: a key is missing or unknown.
         """
@@ -92,7 +92,7 @@ class Outcome:
 
 
 def _diagnoses_told(record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The diagnoses in the lines for operators (``reports/verdict/advice.py``), which begin with the check's name."""
+    """Return the diagnoses in the operator lines (``reports/verdict/advice.py``), which begin with the check's name."""
     found = [(check, Diagnosis.TRANSIENT.value) for check in record.get("unstable", ())]
     for line in record.get("reasons", ()):
         check = line.split(" ", 1)[0]
@@ -102,7 +102,7 @@ def _diagnoses_told(record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
-    """The fields of an :class:`Outcome` that the verdict gives; ``None`` is a run that could not be judged."""
+    """Return the fields of an :class:`Outcome` from the verdict; ``None`` stands for a run that cannot be judged."""
     if verdict is None:
         empty: tuple[str, ...] = ()
         lists = ("checks", "failed", "unstable", "suspects", "observed", "incomplete", "reasons", "diagnoses")
@@ -134,7 +134,7 @@ def _measured_again(case: dict[str, Any]) -> bool:
 
 
 def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
-    """The nodes that each failed check points at by itself."""
+    """Return the nodes that each failed check names from its own measurement."""
     blamed: dict[str, set[str]] = {}
     for case in verdict["cases"]:
         if case["state"] == "fail":
@@ -144,19 +144,19 @@ def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What makes the plan and the load beside it, and so has to stay the same when a campaign goes on."""
+    """The settings of the plan and the load. They must stay the same when a campaign continues."""
 
     seed: int
     kinds: tuple[str, ...]
     beside: tuple[str, ...] = ()
     plant: str = ""
-    """The operator's own fault, a shell command, and what mends it."""
+    """The operator's own fault, as a shell command; ``mend`` ends it."""
 
     mend: str = ""
 
 
 class CampaignFolder:
-    """The folder ``path``: ``campaign.json``, ``rounds.jsonl``, and places for the cluster and the results."""
+    """The folder of a campaign: ``campaign.json``, ``rounds.jsonl``, and folders for the cluster and the results."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path.resolve()
@@ -171,16 +171,19 @@ class CampaignFolder:
         return self.path / "results"
 
     def lock(self) -> None:
-        """:raises CampaignError: another campaign uses the folder."""
+        """Lock the folder until the process ends.
+
+        :raises CampaignError: another campaign uses the folder.
+        """
         held = contextlib.ExitStack()
         try:
             held.enter_context(locked(self.path / "lock"))
         except InputError as err:
-            raise CampaignError(f"another campaign runs in {self.path}, or: {err}") from err
+            raise CampaignError(f"{self.path}: another campaign runs here, or: {err}") from err
         self._held = held.pop_all()  # until the process ends
 
     def begin(self, settings: Settings) -> None:
-        """Record the settings, or make sure that they are those recorded.
+        """Record the settings, or compare them with the recorded ones.
 
         :raises CampaignError: they differ.
         """
@@ -188,20 +191,26 @@ class CampaignFolder:
         if not path.exists():
             write_atomically(path, json.dumps(dataclasses.asdict(settings)) + "\n")
         elif self.settings() != settings:
-            raise CampaignError(f"{path} is of another campaign ({self.settings()}): choose another --state folder")
+            raise CampaignError(f"{path}: the folder has another campaign ({self.settings()}): choose another --state")
 
     def settings(self) -> Settings:
-        """:raises CampaignError: there is no campaign in the folder, or its record is damaged."""
+        """Return the recorded settings.
+
+        :raises CampaignError: there is no campaign in the folder, or its record is damaged.
+        """
         path = self.path / "campaign.json"
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             own = str(record.get("plant", "")), str(record.get("mend", ""))
             return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())), *own)
         except (OSError, ValueError, KeyError, TypeError) as err:
-            raise CampaignError(f"{path} does not tell of a campaign: {err}") from err
+            raise CampaignError(f"{path}: expected the settings of a campaign: {err}") from err
 
     def outcomes(self) -> list[Outcome]:
-        """:raises CampaignError: a line is damaged; names it."""
+        """Return the recorded outcomes.
+
+        :raises CampaignError: a line is damaged. The message has its number.
+        """
         path = self.path / "rounds.jsonl"
         found = []
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
@@ -212,9 +221,9 @@ class CampaignFolder:
         return found
 
     def blamed(self) -> dict[int, dict[str, set[str]]]:
-        """By round, the nodes that each failed check points at by itself; without rounds whose verdict is gone.
+        """Return, for each round with a verdict, the nodes that each failed check names from its own measurement.
 
-        :raises CampaignError: a verdict is damaged; names it.
+        :raises CampaignError: a verdict is damaged. The message names it.
         """
         found = {}
         for outcome in self.outcomes():
@@ -233,9 +242,9 @@ class CampaignFolder:
 
 
 def together(states: Sequence[CampaignFolder]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
-    """The rounds of several campaigns, and whom their checks blame; numbers are apart by ``NUMBERS``.
+    """Return the rounds of several campaigns, and the nodes that their checks name. Numbers differ by ``NUMBERS``.
 
-    :raises CampaignError: as of one.
+    :raises CampaignError: as for one campaign.
     """
     outcomes: list[Outcome] = []
     blamed: dict[int, dict[str, set[str]]] = {}

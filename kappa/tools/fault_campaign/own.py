@@ -1,4 +1,4 @@
-"""A fault that an operator gives as two shell commands: one plants it on a node, the other mends it."""
+"""The operator's own fault, given as two shell commands: one plants it on a node, the other mends it."""
 
 import contextlib
 import random
@@ -12,7 +12,7 @@ from kappa.tools.fault_campaign.kinds import KINDS
 from kappa.tools.fault_campaign.outcomes import Outcome, Settings
 
 OWN = "own command"
-# In a file: what a command leaves in the background would keep a pipe open.
+# Output goes to a file: a background process of the command would keep a pipe open.
 _SCRIPT = """\
 said=$(mktemp /tmp/kappa-fault-XXXXXX); trap 'rm -f "$said"' EXIT
 bash -c "$1" > "$said" 2>&1 < /dev/null || { status=$?; head -c 2000 "$said" >&2; exit $status; }
@@ -22,13 +22,13 @@ _DETAIL_CHARS = 120
 
 
 class MendError(CampaignError):
-    """The command that mends failed; ``outcome`` is that of the round, which counts all the same."""
+    """The command that mends the fault failed. ``outcome``: the outcome of the round, which still counts."""
 
     outcome: Outcome | None = None
 
 
 def kinds_of(settings: Settings) -> Mapping[str, Kind]:
-    """Every kind of fault by name, with the operator's own where the campaign has one."""
+    """Return every kind of fault by name, including the operator's own fault of the campaign."""
     if not settings.plant:
         return KINDS
     what = f"`{one_line(clean(settings.plant), _DETAIL_CHARS)}`"
@@ -41,7 +41,7 @@ def _fault(plant: str, mend: str) -> Fault:
         try:
             said = _run(cluster, node, "--plant", plant)
         except CampaignError:
-            # What it had done before it failed.
+            # Undo what the command did before it failed.
             with contextlib.suppress(CampaignError):
                 _run(cluster, node, "--mend", mend)
             raise
@@ -51,7 +51,7 @@ def _fault(plant: str, mend: str) -> Fault:
             try:
                 _run(cluster, node, "--mend", mend)
             except CampaignError as err:
-                raise MendError(f"{err}; mend the fault by hand before the campaign goes on") from None
+                raise MendError(f"{err}; mend the fault by hand before you continue the campaign") from None
 
     return fault
 
@@ -60,7 +60,7 @@ def _run(cluster: Cluster, node: str, option: str, command: str) -> str:
     try:
         return cluster.on(node, _SCRIPT, command)
     except subprocess.TimeoutExpired as err:
-        problem = f"did not end within {err.timeout:g} s; put what stays into the background with `&`"
+        problem = f"did not end within {err.timeout:g} s; start a lasting process in the background with `&`"
     except CampaignError as err:
         problem = f"failed: {str(err).removeprefix(f'on {node}: {_SCRIPT}: ')}"
     raise CampaignError(f"the command of {option} on {node} {problem}")

@@ -1,4 +1,4 @@
-"""Faults of a node's network that cost no bandwidth, or that only some packets meet, and settings of its TCP."""
+"""Faults of a node's network that cost no bandwidth or affect only some packets, and wrong TCP settings."""
 
 import contextlib
 import random
@@ -10,7 +10,7 @@ from kappa.tools.fault_campaign.faults import Kind, between, running
 _ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
 _TABLE = "add table inet fault; add chain inet fault {hook} {{ type filter hook {hook} priority 0 ; }}; "
 _NO_TABLE = "nft delete table inet fault"
-# Says that the address is this node's, as the kernel may when it gets one (ARP announcement, RFC 5227).
+# Announces the address as this node's, as the kernel may do for a new address (ARP announcement, RFC 5227).
 _ANNOUNCE = """
 import fcntl, socket, struct, sys
 one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -19,7 +19,7 @@ mac, address = one.getsockname()[4], socket.inet_aton(sys.argv[1])
 body = struct.pack("!HHBBH6s4s6s4s", 1, 0x800, 6, 4, 1, mac, address, bytes(6), address)
 one.send(b"\\xff" * 6 + mac + b"\\x08\\x06" + body)
 """
-# Of a link that is lost for 0.3 s again and again: `nft` takes a few milliseconds.
+# Simulates a link that is lost for 0.3 s again and again. `nft` takes a few milliseconds.
 _OUTAGES = """
 import subprocess, time
 rules = "add table inet fault; " + "".join(
@@ -31,7 +31,7 @@ while True:
     subprocess.run(["nft", "delete table inet fault"])
     time.sleep(9.7)
 """
-# What comes out of `kept` goes out of eth0 later, with what the kernel says of its checksum (PACKET_VNET_HDR).
+# Packets from `kept` leave eth0 later, with the kernel's checksum information (PACKET_VNET_HDR).
 _LATER = """
 import socket, sys, time
 taken, sent = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, protocol) for protocol in (socket.htons(3), 0))
@@ -124,21 +124,21 @@ def reordered_packets(cluster: Cluster, node: str, draw: random.Random) -> Itera
 
 
 OF_PACKETS = (
-    Kind("address taken", True, "the node also has the address of another, and says so", address_taken),
-    Kind("long packets vanish", True, "what the node sends to another vanishes above 1000–1400 bytes",
+    Kind("address taken", True, "the node also has, and announces, the address of another node", address_taken),
+    Kind("long packets vanish", True, "packets above 1000–1400 bytes from the node to another node are lost",
          long_packets_vanish),
-    Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection vanish",
+    Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection are lost",
          lost_connections),
-    Kind("short outages", False, "the node sends and gets nothing for 0.3 s, every 10 s", short_outages),
-    Kind("duplicate packets", False, "3–10 % of the packets out of the node go out twice", duplicate_packets),
-    Kind("reordered packets", False, "3–10 % of the packets out of the node go out 2–5 ms later", reordered_packets),
+    Kind("short outages", False, "the node sends and receives nothing for 0.3 s, every 10 s", short_outages),
+    Kind("duplicate packets", False, "the node sends 3–10 % of its packets twice", duplicate_packets),
+    Kind("reordered packets", False, "the node sends 3–10 % of its packets 2–5 ms late", reordered_packets),
 )  # fmt: skip
 OF_TCP = (
-    Kind("no window scaling", False, "TCP of the node does not scale its window", between(
+    Kind("no window scaling", False, "the node's TCP does not scale its window", between(
         "sysctl -q net.ipv4.tcp_window_scaling=0", "sysctl -q net.ipv4.tcp_window_scaling=1", "0")),
-    Kind("short backlog", False, "the node lets 8–64 connections wait to be accepted", between(
+    Kind("short backlog", False, "at most 8–64 connections can wait until the node accepts them", between(
         'sysctl -q net.core.somaxconn="$1" net.ipv4.tcp_max_syn_backlog="$1"', "true", "{}", range(8, 65, 8))),
-    Kind("few ports", False, "the node has 100–1000 ports for connections of its own", between(
+    Kind("few ports", False, "the node has only 100–1000 ports for outgoing connections", between(
         'sysctl -q net.ipv4.ip_local_port_range="40000 $((40000 + $1))"',
         'sysctl -q net.ipv4.ip_local_port_range="32768 60999"', "{}", range(100, 1001, 100))),
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""A campaign: its rounds, random and the same for the same seed, one after the other.
+"""Run the rounds of a campaign one after the other. They are random, and the same for the same seed.
 
-In a round the fault is put in, the cluster is validated as people do it, the verdict is read, and the fault is mended.
+A round plants a fault, validates the cluster with ``kappa validate``, reads the verdict, and mends the fault.
 """
 
 import contextlib
@@ -33,29 +33,29 @@ from kappa.tools.fault_campaign.outcomes import VERDICT, CampaignFolder, Outcome
 from kappa.tools.fault_campaign.own import MendError, kinds_of
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
-# It has all nodes.
+# The partition with all nodes.
 PARTITION = "scratch"
-# The smallest that has all of these checks.
+# The smallest mode with all of these checks.
 MODE = "nightly"
 CHECKS = (
     "PartitionState", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "TransportUsed",
     "PeerExchange", "PairSweep",
     "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode",
 )  # fmt: skip
-# Sees what kinds that preload a library are made of, not what they do.
+# This check sees a preloaded library itself, not its effect.
 SEES_LIBRARIES = "SoftwareInventory"
 # Jobs that hang end by their own limits, one after the other.
 ROUND_SECONDS = 1500
 ENDING_SECONDS = 300
-# Number of the first healthy round after the blocks: with more blocks they stay what they are.
+# Number of the first healthy round after the blocks. It does not depend on the number of blocks.
 FIRST_EXTRA = 1_000_000
-# So that a block of fifty kinds is no night's work: healthy rounds are told by their number, not by the kinds.
+# Fewer healthy rounds, so that a block of fifty kinds does not take a night.
 KINDS_PER_HEALTHY = 4
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round: ``kind`` of fault on ``node``, its details drawn from ``seed``; a healthy round has neither."""
+    """A round with the fault ``kind`` on ``node``; ``seed`` draws its details. A healthy round has neither."""
 
     number: int
     kind: str | None
@@ -66,10 +66,10 @@ class Round:
 def make_plan(
     seed: int, rounds_per_kind: int, kinds: Sequence[str], nodes: Sequence[str], more_healthy: int = 0
 ) -> list[Round]:
-    """``rounds_per_kind`` rounds of every kind and a healthy one for each four of these, then ``more_healthy``.
+    """Plan ``rounds_per_kind`` rounds of every kind, one healthy round for four of these, then ``more_healthy``.
 
-    They come in blocks of one round of each kind and their healthy ones, in random order. So a campaign that ends
-    early is balanced, and one of more rounds begins with those of one of fewer.
+    Each block has one round of each kind and its healthy rounds, in random order. So a campaign that ends early is
+    balanced, and a longer campaign begins with the rounds of a shorter one.
     """
     plan: list[Round] = []
     for block in range(rounds_per_kind):
@@ -83,9 +83,9 @@ def make_plan(
 
 
 def run_rounds(cluster: Cluster, state: CampaignFolder, plan: list[Round], minutes: float | None) -> None:
-    """Run the rounds of ``plan`` that ``state`` does not have yet, and begin none after ``minutes``.
+    """Run the rounds of ``plan`` that ``state`` does not have yet. Start none after ``minutes``.
 
-    :raises CampaignError: the cluster cannot be mended, or a command of the operator's own fault fails.
+    :raises CampaignError: the cluster cannot be repaired, or a command of the operator's own fault fails.
     """
     done = {outcome.number for outcome in state.outcomes()}
     left = [planned for planned in plan if planned.number not in done]
@@ -96,7 +96,7 @@ def run_rounds(cluster: Cluster, state: CampaignFolder, plan: list[Round], minut
         for count, planned in enumerate(left):
             elapsed = time.monotonic() - started
             if minutes is not None and elapsed > 60 * minutes:
-                print(f"fault campaign: {len(left) - count} rounds left for another time")
+                print(f"fault campaign: stopped after {minutes:g} min; {len(left) - count} rounds are left")
                 return
             _make_healthy(cluster)
             try:
@@ -113,7 +113,7 @@ def run_rounds(cluster: Cluster, state: CampaignFolder, plan: list[Round], minut
 
 
 def _make_healthy(cluster: Cluster) -> None:
-    """Mend the cluster, or start afresh when that does not help."""
+    """Repair the cluster, or start a new one if that fails."""
     with contextlib.suppress(CampaignError):
         cluster.make_healthy()
         return
@@ -129,12 +129,13 @@ def _said(outcome: Outcome) -> str:
 
 
 def run_round(cluster: Cluster, planned: Round, kinds: Mapping[str, Kind] | None = None) -> Outcome:
-    """The outcome of a round on a healthy cluster; the fault is mended when it returns or raises.
+    """Run a round on a healthy cluster, mend the fault, and return the outcome.
+
+    The round also ends its node, because no command can undo some changes, for instance of an interface's counter. They
+    end with the node's namespaces.
 
     :param kinds: default: all of the suite.
     :raises MendError: the operator's own fault is not mended.
-
-    Its node has ended then, too: what no mend takes back, such as a counter of its interface, ends with its namespaces.
     """
     fault: AbstractContextManager[str] = nullcontext("")
     preloads = False
@@ -180,9 +181,9 @@ def _node_ended_after(cluster: Cluster, node: str | None) -> Iterator[None]:
 
 
 def validate(cluster: Cluster, checks: Sequence[str] = CHECKS) -> pathlib.Path | None:
-    """ReFrame's report of a run of ``kappa validate``; ``None`` when there is none, or it reached the limit.
+    """Run ``kappa validate``, and return its report; ``None`` if there is none, or the run reached the time limit.
 
-    What is ended then is judged, too, and INCOMPLETE: by the limit, whatever the fault.
+    The report of a run at the limit does not count: the limit makes it INCOMPLETE, whatever the fault.
     """
     select = [option for check in checks for option in ("-n", check)]
     command = [str(KAPPA), "validate", SITE, MODE, f"--system={SITE}:{PARTITION}", *select]
@@ -202,7 +203,7 @@ def validate(cluster: Cluster, checks: Sequence[str] = CHECKS) -> pathlib.Path |
 
 
 def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
-    """The site, beside the report, without what a round does not run; errors as of ``Path.mkdir``."""
+    """Write a site beside the report that expects only the checks of a round. Errors as in ``Path.mkdir``."""
     own = report.with_name("site")
     own.mkdir()
     shutil.copy(site_folder(SITE) / "site.yaml", own)
@@ -210,15 +211,15 @@ def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
     ran = {catalogue()[check].family for check in CHECKS if not (preloads and check == SEES_LIBRARIES)}
     others = [name for name in expected["partitions"] if name != PARTITION]
     expected["left_out"] += [
-        {"partitions": others, "why": "a round takes the partition of all nodes"},
-        {"families": sorted(families().keys() - ran), "why": "a round takes the quick checks"},
+        {"partitions": others, "why": "a round uses the partition with all nodes"},
+        {"families": sorted(families().keys() - ran), "why": "a round runs only quick checks"},
     ]
     (own / "expected.yaml").write_text(yaml.safe_dump(expected), encoding="utf-8")
     return own
 
 
 def judge(cluster: Cluster, report: pathlib.Path, site: pathlib.Path) -> dict[str, Any] | None:
-    """The verdict by the round's own expectations: families that a round does not run are not missed."""
+    """Return the verdict by the round's own site, which does not expect the families that a round does not run."""
     said = report.with_name(VERDICT)
     options = ["--site", str(site), "--json", str(said)]
     command = [str(KAPPA), "verdict", str(report), *options]

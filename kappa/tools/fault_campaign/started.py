@@ -1,4 +1,4 @@
-"""Faults of tasks that Slurm starts on a node: their attributes and environment, prologs, and files that they need."""
+"""Faults of tasks that Slurm starts on a node: attributes, environment, prologs, and files that they need."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from kappa.tools.fault_campaign.node_state import lower_limit
 
 _CONFIGURATION = "/etc/slurm/slurm.conf"
 _SCRIPTS = "/run/scripts-$(uname -n)"
-# Of prctl(2), whose settings a process gives to those that it starts.
+# Restarts slurmd with a setting of prctl(2), which its children inherit.
 _RESTART_WITH = """
 import ctypes, os, signal, sys, time
 pid = int(sys.argv[1])
@@ -26,8 +26,8 @@ if ctypes.CDLL(None).prctl(int(sys.argv[2]), int(sys.argv[3]), 0, 0, 0) != 0:
 os.execve(words[0], words, dict(pair.split(b"=", 1) for pair in environ if b"=" in pair))
 """
 _TIMER_SLACK, _NO_HUGE_PAGES = 29, 41
-# A FUSE file system (linux/fuse.h) whose server answers nothing but the first request, that of the mount itself: who
-# waits for that may not be interrupted, who waits for another sleeps.
+# A FUSE file system (linux/fuse.h) whose server answers only the first request, that of the mount. A process that waits
+# for the mount cannot be interrupted; a process that waits for another request sleeps.
 _HUNG_MOUNT = """
 import ctypes, os, struct, sys, time
 server = os.open("/dev/fuse", os.O_RDWR)
@@ -42,13 +42,13 @@ time.sleep(3600)
 
 
 def of_slurmd(command: str, told: str, *ranges: range) -> Fault:
-    """Slurm's daemon, and so what it starts from now on, gets another attribute by a command with ``$pid``."""
-    # The end of the node after the round takes it back.
+    """Return a fault that changes an attribute of slurmd and all that it starts, by a command with ``$pid``."""
+    # The node's end after the round removes it.
     return between(f'pid=$(pidof slurmd); {command}', "true", told, *ranges)
 
 
 def restarted(option: int, value: int, told: str) -> Fault:
-    """Slurm's daemon starts anew with an option of prctl(2)."""
+    """Return a fault that restarts slurmd with an option of prctl(2)."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
@@ -61,7 +61,7 @@ def restarted(option: int, value: int, told: str) -> Fault:
 
 @contextlib.contextmanager
 def slurm_runs(cluster: Cluster, node: str, option: str, script: str) -> Iterator[None]:
-    """The node's slurm.conf names another script for ``option``, as Prolog."""
+    """Name another script for ``option``, for instance Prolog, in the node's slurm.conf."""
     file = f"{_SCRIPTS}/run"
     cluster.on(node, f'mkdir -p {_SCRIPTS}; printf "#!/bin/bash\\n%s\\n" "$1" > {file}; chmod 755 {file}', script)
     make = f'cp "$path" "$fake"; echo "{option}={file}" >> "$fake"'
@@ -99,7 +99,7 @@ def failing_prolog_of_tasks(cluster: Cluster, node: str, _: random.Random) -> It
 @contextlib.contextmanager
 def other_python(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
     found = pathlib.Path(shutil.which("python3") or "/usr/bin/python3")
-    # The first folder of PATH that is there; jobs inherit it from the shell.
+    # The first existing folder of PATH. Jobs inherit PATH from the shell.
     first = next(folder for folder in os.environ["PATH"].split(":") if os.path.isdir(folder))
     put = f'mkdir -p {_SCRIPTS}; cp -a "$1/." {_SCRIPTS}; rm -f {_SCRIPTS}/python3; '
     put += f'printf \'#!/bin/sh\\nexec %s "$@"\\n\' "$2" > {_SCRIPTS}/python3; chmod 755 {_SCRIPTS}/python3; '
@@ -135,7 +135,7 @@ def not_executable(cluster: Cluster, node: str, _: random.Random) -> Iterator[st
 
 @contextlib.contextmanager
 def hung_home(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    """The folder of Open MPI's settings in the user's home, which `mpirun` reads."""
+    """Make the folder of Open MPI's settings in the user's home hang. `mpirun` reads it."""
     folder, said = pathlib.Path.home() / ".openmpi", "/run/hung-$(uname -n)"
     folder.mkdir(exist_ok=True)
     put = f'setsid python3 -s -c "$1" "$2" > {said} 2>&1 < /dev/null & '
@@ -168,33 +168,34 @@ def failing_reads(cluster: Cluster, node: str, _: random.Random) -> Iterator[str
 
 
 OF_TASKS = (
-    Kind("low priority", False, "what Slurm starts on the node has a nice value of 5–19",
+    Kind("low priority", False, "processes that Slurm starts on the node have a nice value of 5–19",
          of_slurmd('renice --priority "$1" --pid "$pid" > /dev/null', "nice {}", range(5, 20))),
-    Kind("other scheduling class", False, "what Slurm starts there is in the class of batch programs",
+    Kind("other scheduling class", False, "processes that Slurm starts on the node have the class SCHED_BATCH",
          of_slurmd('chrt --all-tasks --batch --pid 0 "$pid"', "batch")),
-    Kind("idle I/O class", False, "what Slurm starts there reads and writes when nobody else does",
+    Kind("idle I/O class", False, "processes that Slurm starts on the node have the I/O class idle",
          of_slurmd('ionice --class 3 --pid "$pid"', "idle")),
-    Kind("timer slack", False, "timers of what Slurm starts there may be 10 ms late",
+    Kind("timer slack", False, "timers of processes that Slurm starts on the node may be 10 ms late",
          restarted(_TIMER_SLACK, 10_000_000, "10 ms")),
-    Kind("no huge pages", False, "what Slurm starts there gets no transparent huge pages",
+    Kind("no huge pages", False, "processes that Slurm starts on the node get no huge pages",
          restarted(_NO_HUGE_PAGES, 1, "prctl")),
-    Kind("file size limited", False, "a task may write files of 256–512 MiB",
+    Kind("file size limited", False, "a task may write files of at most 256–512 MiB",
          lower_limit("fsize", range(256 << 20, (512 << 20) + 1, 64 << 20), "{} bytes")),
-    Kind("processor time limited", False, "a task may run for 1000–2000 s",
+    Kind("processor time limited", False, "a task may use at most 1000–2000 s of processor time",
          lower_limit("cpu", range(1000, 2001, 100), "{} s")),
-    Kind("setting of a disk's queue", False, "read-ahead, depth or scheduler of `/scratch`'s disk", queue_setting),
+    Kind("setting of a disk's queue", False,
+         "the queue of `/scratch`'s disk has another read-ahead, depth or merge setting", queue_setting),
     Kind("variable of tasks", False, "a prolog of tasks sets a variable on the node", variable_of_tasks),
     Kind("other python3", False, "another `python3` comes first in PATH", other_python),
 )  # fmt: skip
 OF_JOBS = (
     Kind("results not executable", True, "the folder of results is mounted `noexec`", not_executable),
     Kind("failing prolog of tasks", True, "Slurm's prolog of tasks fails on the node", failing_prolog_of_tasks),
-    Kind("hung home", True, "a folder of the user's home does not answer", hung_home),
+    Kind("hung home", True, "a folder in the user's home does not answer", hung_home),
     Kind("slow prolog", False, "Slurm's prolog takes 5–25 s on the node", slow_script("Prolog")),
     Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slow_script("Epilog")),
 )
 OF_FILES = (
     Kind("slow fsync", False, "fsync takes 0.2 s longer", slow_fsync, preloads=True),
     Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", slow_opens, preloads=True),
-    Kind("failing reads", False, "one of 1000 reads of `/scratch` fails", failing_reads, preloads=True),
+    Kind("failing reads", False, "one in 1000 reads of `/scratch` fails", failing_reads, preloads=True),
 )

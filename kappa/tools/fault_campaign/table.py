@@ -1,4 +1,4 @@
-"""The campaign's result as Markdown."""
+"""Write the campaign's result as Markdown."""
 
 import os
 import statistics
@@ -13,7 +13,7 @@ from kappa.tools.fault_campaign.outcomes import Outcome, Settings
 from kappa.tools.fault_campaign.own import OWN, kinds_of
 from kappa.tools.tables import Place, Rate, least_trials
 
-# What is wanted of a hang.
+# Target for a hang.
 NAMED_WITHIN_S = 60
 PLACE = Place("<!-- fault campaign: begin -->", "<!-- fault campaign: end -->")
 # By round and failed check, the nodes that the check points at.
@@ -22,13 +22,13 @@ Row = tuple[str, ...]
 
 
 def render(outcomes: Sequence[Outcome], settings: Sequence[Settings], blamed: Blamed) -> str:
-    """Tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not pinned on its
-    node.
+    """Return the tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not
+    put down to its node.
 
     :param settings: of each campaign that the outcomes are from.
     """
     faults = [outcome for outcome in outcomes if outcome.kind is not None]
-    # A run without a verdict is no alarm, and no sign that there would have been none.
+    # A run without a verdict is neither a false positive nor a sign that there is none.
     healthy = [outcome for outcome in outcomes if outcome.kind is None and outcome.judged]
     lost = [outcome for outcome in outcomes if not outcome.judged]
     seconds, load = _spread(outcome.seconds for outcome in outcomes), _spread(outcome.load_1min for outcome in outcomes)
@@ -38,17 +38,18 @@ def render(outcomes: Sequence[Outcome], settings: Sequence[Settings], blamed: Bl
     return "\n".join(
         [
             f"Seed {seeds}{beside}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} "
-            f"healthy ones, {len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} "
-            f"cores with a load average of {load} (median, range). In brackets: 95 % confidence intervals "
-            f"(Clopper–Pearson).",
+            f"healthy ones, {len(lost)} of them without a verdict. One round takes {seconds} s on a machine of "
+            f"{os.cpu_count()} cores with a load average of {load} (median, range). The tables give 95 % confidence "
+            "intervals in brackets (Clopper–Pearson).",
             "",
             _faults(faults, {name: kind for one in settings for name, kind in kinds_of(one).items()}),
             "",
             *_time_to_name(faults),
             _checks(faults, healthy, blamed),
             "",
-            "A check's rate is over the rounds with a fault that it can see; the first table tells in brackets what "
-            "else failed. One whose job cannot start, because a node is lost, has measured nothing.",
+            "Each check's rate counts only rounds with a fault that the check can see. The first table gives in "
+            "brackets the other checks that failed. A check whose job cannot start, because a node is lost, measures "
+            "nothing.",
             "",
             _misses(faults, [*healthy, *(outcome for outcome in lost if outcome.kind is None)]),
             "",
@@ -70,7 +71,7 @@ def _rate(outcomes: Iterable[Outcome], hit: Callable[[Outcome], bool]) -> Rate:
 def _faults(faults: Sequence[Outcome], kinds: Mapping[str, Kind]) -> str:
     rows: list[Row] = [
         ("fault", "what is done to the node", "detected", "right node named first", "no other named",
-         "no false diagnosis, where measured again", "found by")
+         "no false diagnosis after re-measuring", "found by")
     ]  # fmt: skip
     tried = {outcome.kind for outcome in faults}
     for kind in (kind for kind in kinds.values() if kind.name in tried):
@@ -80,7 +81,7 @@ def _faults(faults: Sequence[Outcome], kinds: Mapping[str, Kind]) -> str:
     rows.append(_fault_row("**all others**", "target: at least 95 % detected", soft))
     rows.append(_fault_row("**all**", "target: right node in at least 95 %", faults))
     untried = [kind.name for kind in KINDS.values() if kind.name not in tried]
-    return as_markdown(rows) + (f"\n\nNo rounds with: {', '.join(untried)}." if untried else "")
+    return as_markdown(rows) + (f"\n\nKinds without a round: {', '.join(untried)}." if untried else "")
 
 
 def _of(faults: Iterable[Outcome], kind: str) -> list[Outcome]:
@@ -100,9 +101,9 @@ def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> Row:
 
 
 def _found_by(outcomes: Sequence[Outcome]) -> str:
-    """The checks that failed and measure what the fault changes; in brackets those that failed beside them.
+    """Return the failed checks that measure what the fault changes, and in brackets the other failed checks.
 
-    What an operator's own fault changes is not known: every check that failed has found it.
+    The campaign does not know what an operator's own fault changes. There, every failed check has found the fault.
     """
     said = [(check, can_see(check, outcome) or outcome.kind == OWN) for outcome in outcomes for check in outcome.failed]
     finds, beside = (
@@ -115,7 +116,7 @@ def _found_by(outcomes: Sequence[Outcome]) -> str:
 
 
 def _time_to_name(faults: Sequence[Outcome]) -> list[str]:
-    """Of faults that keep a job from its end."""
+    """Return the table of the times until a job named a node, for faults that make a job hang."""
     rows: list[Row] = []
     for kind in jobs.OF_HANGS:
         told = [outcome.named_after_s for outcome in _of(faults, kind.name)]
@@ -126,19 +127,19 @@ def _time_to_name(faults: Sequence[Outcome]) -> list[str]:
     if not rows:
         return []
     until = "seconds from the fault until the job named a node"
-    return [as_markdown([("hang", until, f"within {NAMED_WITHIN_S} s", "not by the job"), *rows]), ""]
+    return [as_markdown([("hang", until, f"within {NAMED_WITHIN_S} s", "not named by the job"), *rows]), ""]
 
 
 def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blamed) -> str:
     rows: list[Row] = [
-        ("check", "faults that it can see", "failed in rounds with those",
-         "there, named the right node by itself and no other", "false alarms in healthy rounds",
-         "transient in healthy rounds, measured again")
+        ("check", "faults that it can see", "failed in rounds with these faults",
+         "of these, named only the right node", "false positives in healthy rounds",
+         "healthy rounds with a transient failure")
     ]  # fmt: skip
     for check in sorted({check for outcome in (*faults, *healthy) for check in outcome.checks}):
         kinds = [kind for kind, checks in SEEN_BY.items() if check in checks]
         visible = [outcome for outcome in faults if can_see(check, outcome)]
-        # A check that a fault kept from running has not found it.
+        # A check that did not run because of the fault has not found the fault.
         found = [outcome for outcome in visible if check in outcome.failed]
         told = [outcome for outcome in found if outcome.number in blamed]
         alone = [outcome for outcome in told if blamed[outcome.number].get(check) == {outcome.node}]
@@ -162,10 +163,10 @@ def _what_it_shows(faults: int, healthy: int) -> str:
     _, alarms = Rate(0, healthy).interval()
     found, _ = Rate(faults, faults).interval()
     return (
-        f"What so many rounds can show: 0 false alarms in {healthy} leave room for a rate of up to {100 * alarms:.0f} "
-        f"%, {faults} faults of {faults} for one down to {100 * found:.0f} %. It takes {least_trials(0.01)} healthy "
-        f"rounds without an alarm to show at most 1 %, and {least_trials(0.05)} faults without a miss to show at least "
-        "95 %."
+        f"Limits of so few rounds: with 0 false positives in {healthy} healthy rounds, the true rate may be up to "
+        f"{100 * alarms:.0f} %. With {faults} of {faults} faults found, the true rate may be as low as "
+        f"{100 * found:.0f} %. To show at most 1 % takes {least_trials(0.01)} healthy rounds without a false positive; "
+        f"to show at least 95 % takes {least_trials(0.05)} faults without a miss."
     )
 
 
@@ -173,7 +174,7 @@ def _misses(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> str:
     odd = [each for each in faults if not (each.detected and each.named_first) or false_diagnoses(each)]
     odd += [each for each in healthy if each.detected or each.names_a_node or not each.judged]
     if not odd:
-        return "No fault was missed, put down to another node or misjudged, and no healthy round was blamed."
+        return "Every fault was found, put down to the right node and judged correctly. No healthy round was blamed."
     rows: list[Row] = [("round", "fault", "node", "verdict", "named", "false diagnosis", "failed", "missing")]
     for outcome in sorted(odd, key=lambda outcome: outcome.number):
         fault = f"{outcome.kind}: {outcome.detail}" if outcome.kind else "none"

@@ -116,4 +116,4 @@ keep() {
         rm -rf "${oldest#* }"
     done
 }
-keep || echo "kept_build.sh: this build is not kept for other checkouts: cannot write in $store" >&2
+keep || echo "kept_build.sh: cannot write to $store, so other checkouts cannot use this build" >&2

@@ -203,15 +203,15 @@ def main():
     )
     several = {"action": "append", "default": []}
     parser.add_argument("--mount", **several, metavar="PATH", help="report on the mount at PATH")
-    parser.add_argument("--file", **several, metavar="PATH", help="tell the SHA-256 of the file")
-    parser.add_argument("--user", **several, metavar="NAME", help="tell what the node knows of the user")
-    parser.add_argument("--software", action="store_true", help="tell of software, and of nothing else:")
-    parser.add_argument("--program", **several, metavar="NAME", help="where it is; SHA-256 of all that it loads")
-    parser.add_argument("--module", **several, metavar="NAME", help="whether it loads in a new shell")
-    parser.add_argument("--to-build", **several, metavar="FILE", help="where compilers find the header or library")
-    parser.add_argument("--survey", action="store_true", help="tell by what a site is described, programs' paths too")
+    parser.add_argument("--file", **several, metavar="PATH", help="report the SHA-256 of the file")
+    parser.add_argument("--user", **several, metavar="NAME", help="report the node's data about the user")
+    parser.add_argument("--software", action="store_true", help="report only the software:")
+    parser.add_argument("--program", **several, metavar="NAME", help="path, and SHA-256 of all files that it loads")
+    parser.add_argument("--module", **several, metavar="NAME", help="report whether the module loads in a new shell")
+    parser.add_argument("--to-build", **several, metavar="FILE", help="report where compilers find header or library")
+    parser.add_argument("--survey", action="store_true", help="report facts for a site's description")
     parser.add_argument(
-        "--folder", default=".", metavar="DIR", help="where the tasks meet, a folder shared by the nodes (%(default)s)"
+        "--folder", default=".", metavar="DIR", help="folder that all nodes share, where the tasks meet (%(default)s)"
     )
     parser.add_argument(
         # Minutes, when hundreds of nodes begin to read from one server.
@@ -244,7 +244,7 @@ def main():
     sys.stdout.buffer.write(b"".join(lines[number] for number in sorted(lines)))
     missing = sorted(set(range(tasks)) - set(lines))
     if missing:
-        print("node_probe: {}: no word from tasks {}".format(facts["host"], missing), file=sys.stderr)
+        print("node_probe: {}: no answer from tasks {}".format(facts["host"], missing), file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -23,16 +23,16 @@ void measure(const Run& run, const Dose& dose) {
 std::vector<Subcommand> define(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     const auto dose = std::make_shared<Dose>();
-    CLI::App& sub = *app.add_subcommand("bits", "the same work on every core, and the bits with which it ends.\n"
+    CLI::App& sub = *app.add_subcommand("bits", "run the same work on every core, and report the resulting bits.\n"
                                                 "Start one rank on each node with all of its cores");
     add_output(sub, *options);
-    sub.add_option("--seconds", dose->seconds, "of each work; a round that has begun is completed")
+    sub.add_option("--seconds", dose->seconds, "time of each work; a round that has begun is completed")
         ->check(CLI::Range(0.0, 86400.0))->capture_default_str();
-    sub.add_option("--works", dose->works, "which ones, and in which order")
+    sub.add_option("--works", dose->works, "works, in this order")
         ->delimiter(',')->check(CLI::IsMember({"dense", "map", "memory"}))->capture_default_str();
-    sub.add_option("--variant", dose->variant, "which data the works begin with")
+    sub.add_option("--variant", dose->variant, "number of the initial data")
         ->check(CLI::Range(0, 1'000'000))->capture_default_str();
-    sub.add_option("--mib-per-core", dose->mib_per_core, "memory that is walked through, in blocks of 16 MiB")
+    sub.add_option("--mib-per-core", dose->mib_per_core, "memory that each core walks through, in blocks of 16 MiB")
         ->check(CLI::Range(16, 1 << 20))->capture_default_str();
     sub.add_option("--isa", dose->isa, "kernel of the linear algebra")
         ->check(CLI::IsMember({"auto", "portable", "avx2", "avx512"}))->capture_default_str();

@@ -93,13 +93,13 @@ const std::vector<int>& Run::node_of() const {
 
 void Run::require_ranks(int ranks) const {
     if (size() != ranks) {
-        throw std::runtime_error("this is measured on " + std::to_string(ranks) + " ranks, not on " + std::to_string(size()));
+        throw std::runtime_error("expected " + std::to_string(ranks) + " ranks, found " + std::to_string(size()));
     }
 }
 
 void Run::require_several_ranks() const {
     if (size() < 2) {
-        throw std::runtime_error("one rank alone: start at least two");
+        throw std::runtime_error("found one rank: start at least two");
     }
 }
 
@@ -112,7 +112,7 @@ void Run::waits_for(const std::string& what) const {
     heartbeat::phase(ends ? options_.timeout_s : kPatience_s, what);
     if (ends) {
         std::snprintf(said_when_overdue().data(), said_when_overdue().size(),
-                      "kappa-measure %s: error on rank %d of %s: nothing came for %g s while it waited for %s\n",
+                      "kappa-measure %s: error on rank %d of %s: no answer for %g s while it waited for %s\n",
                       options_.subcommand.c_str(), rank(), own_node_name().c_str(), options_.timeout_s, what.c_str());
         alarm(static_cast<unsigned>(options_.timeout_s) + 1);
     }

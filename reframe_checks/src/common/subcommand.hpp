@@ -33,7 +33,7 @@ inline void add_output(CLI::App& app, Options& options) {
 
 inline void add_timeout(CLI::App& app, Options& options) {
     options.timeout_s = 60;
-    app.add_option("--timeout-s", options.timeout_s, "no wait lasts longer: the program ends and says for what it waited")
+    app.add_option("--timeout-s", options.timeout_s, "longest wait; after it, the program ends and reports the operation that it waited for")
         ->check(CLI::Range(0.001, 86400.0))->capture_default_str();
 }
 

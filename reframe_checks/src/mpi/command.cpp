@@ -14,7 +14,7 @@ void add_common(CLI::App& app, Options& options) {
     app.add_option("--repeats", options.repeats, "of each measurement; each gives a median")->check(CLI::Range(1, 1000))
         ->capture_default_str();
     options.iterations = 200;
-    app.add_option("--iterations", options.iterations, "of which a repeat gives the median")->check(CLI::Range(1, 1'000'000))
+    app.add_option("--iterations", options.iterations, "iterations of a repeat; their median counts")->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--bytes", options.bytes, "of a message")->check(CLI::Range(1, 1 << 30))->capture_default_str();
 }
@@ -25,7 +25,7 @@ void add_threads(CLI::App& app, Threads& threads) {
         levels.push_back(name);
     }
     app.add_option("--level", threads.level, "to ask for")->check(CLI::IsMember(levels))->capture_default_str();
-    app.add_option("--threads", threads.threads, "numbers of threads, of which more than one need `multiple`")
+    app.add_option("--threads", threads.threads, "numbers of threads; more than one need `multiple`")
         ->delimiter(',')->check(CLI::Range(1, 4096))->capture_default_str();
 }
 
@@ -34,7 +34,7 @@ void add_shared_window(CLI::App& app, SharedWindow& shared_window) {
         return std::stol(text) % 8 == 0 ? std::string() : "no multiple of 8: " + text; }, "MULTIPLE OF 8");
     app.add_option("--sizes", shared_window.sizes, "bytes of a rank, multiples of 8")->delimiter(',')
         ->check(CLI::Range(8, 1 << 26))->check(words)->capture_default_str();
-    app.add_option("--table-mib", shared_window.table_mib, "of splines, held once or by each rank")
+    app.add_option("--table-mib", shared_window.table_mib, "size of the table of splines, once per node or once per rank")
         ->check(CLI::Range(1, 1 << 16))->capture_default_str();
 }
 
@@ -58,8 +58,8 @@ std::vector<Subcommand> define(CLI::App& app) {
         }});
         return own;
     };
-    one("any-source", "receives from any source against receives from a named one", any_source, [](CLI::App& sub, AnySource& own) {
-        sub.add_option("--most-sources", own.most_sources, "that are measured, of those that rank 0 has to do with")
+    one("any-source", "receives from any source compared with receives from a named source", any_source, [](CLI::App& sub, AnySource& own) {
+        sub.add_option("--most-sources", own.most_sources, "largest number of measured sources of rank 0")
             ->check(CLI::Range(1, 1'000'000))->capture_default_str();
     });
     const auto asked = one("threads", "level of thread support, and latency of several threads at once", threads, add_threads);
@@ -69,18 +69,18 @@ std::vector<Subcommand> define(CLI::App& app) {
         before_init->before_init_kib = memory_kib();
         return false;
     };
-    one("persistent", "persistent operations against ordinary non-blocking ones", persistent, [](CLI::App& sub, Persistent& own) {
+    one("persistent", "persistent operations compared with ordinary non-blocking operations", persistent, [](CLI::App& sub, Persistent& own) {
         sub.add_option("--sizes", own.sizes, "of a message, bytes")->delimiter(',')->check(CLI::Range(1, 1 << 28))
             ->capture_default_str();
     });
-    one("overlap", "share of a non-blocking operation that goes on while the rank computes", overlap, [](CLI::App& sub, Overlap& own) {
+    one("overlap", "share of a non-blocking operation that runs while the rank computes", overlap, [](CLI::App& sub, Overlap& own) {
         sub.add_option("--operation", own.operation)->check(CLI::IsMember({"isend", "iallreduce"}))->capture_default_str();
         sub.add_option("--sizes", own.sizes, "bytes")->delimiter(',')->check(CLI::Range(8, 1 << 28))->capture_default_str();
     });
     one("matching", "latency over the depth of the queues of messages and receives", matching, [](CLI::App& sub, Matching& own) {
         sub.add_option("--depths", own.depths)->delimiter(',')->check(CLI::Range(0, 30'000))->capture_default_str();
     });
-    one("shared-window", "collectives of a node through a shared window against MPI's own", shared_window, add_shared_window);
+    one("shared-window", "collectives of a node through a shared window compared with MPI's own", shared_window, add_shared_window);
     return found;
 }
 

@@ -121,11 +121,11 @@ std::vector<Subcommand> define(CLI::App& app) {
     all.require_subcommand(1);
     all.fallthrough();
     add_output(all, *options);
-    all.add_option("--mib-per-core", settings->mib_per_core, "size of the triad's arrays; four times the last-level cache or more")
+    all.add_option("--mib-per-core", settings->mib_per_core, "size of the triad's arrays; at least four times the last-level cache")
         ->check(CLI::Range(1, 1 << 20))->capture_default_str();
     all.add_option("--seconds", settings->seconds, "duration of each kernel; a tenth of it on each core alone")
         ->check(CLI::Range(0.001, 600.0))->capture_default_str();
-    all.add_option("--at-once", settings->at_once, "nodes that are measured at the same time; 0: all")
+    all.add_option("--at-once", settings->at_once, "number of nodes that are measured at the same time; 0: all")
         ->check(CLI::Range(0, 1'000'000))->capture_default_str();
     const auto one = [&](const char* name, const char* what, json (*of_node)(const std::string&, const Settings&)) {
         return Subcommand{all.add_subcommand(name, what), options,
@@ -133,8 +133,8 @@ std::vector<Subcommand> define(CLI::App& app) {
     };
     const Subcommand cores = one("cores", "every core, alone and with all cores of its node", cores_of_node);
     const Subcommand fills = one("fills", "all cores, half, a quarter and one of them", fills_of_node);
-    const Subcommand numa = one("numa", "each NUMA domain's cores on each domain's memory", memory_of_node);
-    numa.parsed->add_option("--latency-mib", settings->latency_mib, "memory through which a chain of loads goes; more than the caches hold")
+    const Subcommand numa = one("numa", "the cores of each NUMA domain with the memory of each domain", memory_of_node);
+    numa.parsed->add_option("--latency-mib", settings->latency_mib, "memory of the chain of loads; larger than the caches")
         ->check(CLI::Range(1, 1 << 20))->capture_default_str();
     return {cores, fills, numa};
 }

@@ -38,7 +38,7 @@ void take_memory_of(int domain) {
     std::vector<unsigned long> mask(static_cast<std::size_t>(domain / kBits + 1));
     mask[static_cast<std::size_t>(domain / kBits)] = 1UL << (domain % kBits);
     if (syscall(SYS_set_mempolicy, MPOL_BIND, mask.data(), mask.size() * kBits + 1) != 0) {
-        throw std::runtime_error("the kernel binds no memory to NUMA domain " + std::to_string(domain));
+        throw std::runtime_error("the kernel cannot bind memory to NUMA domain " + std::to_string(domain));
     }
 }
 

@@ -176,7 +176,7 @@ std::uint32_t checksum_of(const std::vector<std::string>& nodes) {
 
 void measure_sample(const Run& run, const Layout& layout, const Chosen& chosen) {
     if (run.options().output == "-") {
-        throw std::runtime_error("a sample needs --output: figures go into a file beside it");
+        throw std::runtime_error("a sample needs --output FILE, because its figures go into a file beside it");
     }
     const World& world = run.world();
     const SampledSchedule schedule = schedule_of(chosen, layout.nodes);
@@ -267,32 +267,32 @@ std::vector<Subcommand> define(CLI::App& app) {
     add_output(sub, *options);
     sub.add_option("--latency-bytes", settings.latency_bytes, "size of the small message")
         ->check(CLI::Range(1, 1 << 20))->capture_default_str();
-    sub.add_option("--round-trips", settings.round_trips, "round trips of the small message, of which the median counts")
+    sub.add_option("--round-trips", settings.round_trips, "round trips of the small message; the median counts")
         ->check(CLI::Range(1, 1'000'000))->capture_default_str();
     sub.add_option("--bandwidth-bytes", settings.bandwidth_bytes, "size of the large message")
         ->check(CLI::Range(1, 1 << 30))->capture_default_str();
     sub.add_option("--window", settings.window, "large messages in flight")
         ->check(CLI::Range(1, 1024))->capture_default_str();
-    sub.add_option("--repeats", settings.repeats, "windows in each direction, of which the median counts")
+    sub.add_option("--repeats", settings.repeats, "windows in each direction; the median counts")
         ->check(CLI::Range(1, 1000))->capture_default_str();
-    sub.add_option("--seconds", settings.seconds, "at most for each measurement of a pair")
+    sub.add_option("--seconds", settings.seconds, "longest time of each measurement of a pair")
         ->check(CLI::Range(0.001, 600.0))->capture_default_str();
     sub.add_option("--alone-share", chosen->alone_share,
-                   "measure a pair again alone when it is below this share of the median pair; 0: none")
+                   "re-measure a pair alone if it is below this share of the median pair; 0: none")
         ->check(CLI::Range(0.0, 1.0))->capture_default_str();
-    sub.add_option("--block-bytes", chosen->block_bytes, "what each rank gives to each in the collectives, whose content is compared")
+    sub.add_option("--block-bytes", chosen->block_bytes, "data from each rank to each other rank in the collectives, whose results are compared")
         ->check(CLI::Range(8, 1 << 24))->capture_default_str();
-    sub.add_option("--alone-most", chosen->alone_most, "at most so many pairs alone, the worst")
+    sub.add_option("--alone-most", chosen->alone_most, "largest number of pairs that are re-measured alone, the worst first")
         ->check(CLI::Range(0, 500))->capture_default_str();
     sub.add_option("--sample-above", chosen->sample_above,
-                   "measure a sample of the pairs where there are more nodes than this; figures go into a file beside the output, "
+                   "measure a sample of the pairs if there are more nodes than this; figures go into a file beside the output, "
                    "with the suffix .bin")
         ->check(CLI::Range(1, std::numeric_limits<int>::max()));
     sub.add_option("--rounds", chosen->rounds, "rounds of a sample, a quarter of them at most within leaf switches")
         ->check(CLI::Range(1, 1000))->capture_default_str();
     sub.add_option("--seed", chosen->seed, "of a sample: another number, other pairs")->capture_default_str();
-    sub.add_option("--leaves", chosen->leaves, "of a sample: file with the leaf switch of each node, lines of NODE LEAF; without it "
-                   "all rounds are of random pairs");
+    sub.add_option("--leaves", chosen->leaves, "file with the leaf switch of each node for a sample, in lines NODE LEAF; without it, "
+                   "all rounds have random pairs");
     sub.add_option("--schedule-only", chosen->schedule_only,
                    "measure nothing, print the rounds of a sample of nodes 0 to N-1: a line each, FIRST-SECOND of every pair")
         ->check(CLI::Range(2, 1'000'000));

@@ -282,7 +282,7 @@ class Reduction {
 
 void allreduce(const Run& run, const AllReduce& options) {
     if (!kSimulated && options.where != "host") {
-        throw std::runtime_error("--where in-network is for simulated machines: on a real one switch on the library's offload, and sum by host");
+        throw std::runtime_error("--where in-network is for simulated machines only: on a real machine, switch on the library's offload and use --where host");
     }
     Reduction reduction(run, options);
     json sizes = json::array();

@@ -12,8 +12,8 @@ void add_common(CLI::App& app, Options& options) {
     add_output(app, options);
     add_timeout(app, options);
     app.add_option("--iterations", options.iterations, "timed")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-    app.add_option("--seed", options.seed, "of what is random")->capture_default_str();
-    app.add_option("--ranks-per-node", options.ranks_per_node, "ranks are placed node by node, so many on each; 0: MPI tells")
+    app.add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
+    app.add_option("--ranks-per-node", options.ranks_per_node, "number of ranks on each node, placed node by node; 0: ask MPI")
         ->check(CLI::Range(0, 1'000'000))->capture_default_str();
 }
 
@@ -27,16 +27,16 @@ void add_barrier(CLI::App& app, Barrier& barrier) {
 }
 
 void add_particles(CLI::App& app, Particles& particles) {
-    app.add_option("--barrier", particles.barrier, "where the ranks wait for each other: before or after packing")
+    app.add_option("--barrier", particles.barrier, "place of the barrier: before or after packing")
         ->check(CLI::IsMember({"before", "after"}))->capture_default_str();
-    app.add_option("--within-nodes", particles.within_nodes, "whether what stays in a node is put, too: yes or no")
+    app.add_option("--within-nodes", particles.within_nodes, "whether to put data that stay in a node: yes or no")
         ->capture_default_str();
-    app.add_option("--drawn", particles.drawn, "particles that are drawn")->check(CLI::Range(1000, 1 << 26))->capture_default_str();
-    app.add_option("--drift", particles.drift, "standard deviation of a particle's way, of the box")
+    app.add_option("--drawn", particles.drawn, "number of drawn particles")->check(CLI::Range(1000, 1 << 26))->capture_default_str();
+    app.add_option("--drift", particles.drift, "standard deviation of a particle's path, relative to the box")
         ->check(CLI::Range(1e-6, 1.0))->capture_default_str();
-    app.add_option("--record-bytes", particles.record_bytes, "that each drawn particle stands for")
+    app.add_option("--record-bytes", particles.record_bytes, "bytes that each drawn particle represents")
         ->check(CLI::Range(8, 1 << 20))->capture_default_str();
-    app.add_option("--pack-gb-s", particles.pack_gb_s, "in a simulation, how fast packing is; 0: takes no time")
+    app.add_option("--pack-gb-s", particles.pack_gb_s, "rate of packing in a simulation; 0: packing takes no time")
         ->check(CLI::Range(0.0, 1e6))->capture_default_str();
 }
 
@@ -49,21 +49,21 @@ void add_neighbour(CLI::App& app, Neighbour& neighbour) {
 void add_allreduce(CLI::App& app, AllReduce& allreduce) {
     app.add_option("--where", allreduce.where)->check(CLI::IsMember({"host", "in-network"}))->capture_default_str();
     auto* tree = app.add_option("--tree", allreduce.tree, "file with a line AGGREGATOR: CHILD CHILD ... for each of the last ranks");
-    app.add_option("--level-latency-us", allreduce.level_latency_us, "of each level of the tree")->needs(tree)
+    app.add_option("--level-latency-us", allreduce.level_latency_us, "latency of each level of the tree")->needs(tree)
         ->check(CLI::Range(0.0, 1e6))->capture_default_str();
-    app.add_option("--largest-bytes", allreduce.largest_bytes, "sizes double from 8 bytes on")
+    app.add_option("--largest-bytes", allreduce.largest_bytes, "largest size; sizes double from 8 bytes")
         ->check(CLI::Range(8, 1 << 28))->capture_default_str();
-    app.add_option("--segment-bytes", allreduce.segment_bytes, "most that an aggregator adds up at once")
+    app.add_option("--segment-bytes", allreduce.segment_bytes, "largest piece that an aggregator adds at a time")
         ->check(CLI::Range(8, 1 << 28))->capture_default_str();
 }
 
 void add_congestion(CLI::App& app, Congestion& congestion) {
-    app.add_option("--loads", congestion.loads, "one after the other")->delimiter(',')
+    app.add_option("--loads", congestion.loads, "loads, one after the other")->delimiter(',')
         ->check(CLI::IsMember({"compute", "all-to-all", "incast", "put-incast", "broadcast"}))->capture_default_str();
-    app.add_option("--victims", congestion.victims, "share of the nodes")->check(CLI::Range(0.001, 0.999))->capture_default_str();
+    app.add_option("--victims", congestion.victims, "share of the nodes that are victims")->check(CLI::Range(0.001, 0.999))->capture_default_str();
     app.add_option("--aggressor-bytes", congestion.aggressor_bytes, "of an aggressor's message")
         ->check(CLI::Range(1, 1 << 26))->capture_default_str();
-    app.add_option("--rounds", congestion.rounds, "of samples alone and beside")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--rounds", congestion.rounds, "rounds of samples alone and beside a load")->check(CLI::Range(1, 1000))->capture_default_str();
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ std::vector<Subcommand> define(CLI::App& app) {
         one("particles", "puts of particles after a domain decomposition", particles, add_particles),
         one("neighbour", "messages on a task graph", neighbour, add_neighbour),
         one("allreduce", "sums over all ranks", allreduce, add_allreduce),
-        one("congestion", "latency, bandwidth and sums of some nodes beside the others' load", congestion, add_congestion),
+        one("congestion", "latency, bandwidth and sums of some nodes while the others load the network", congestion, add_congestion),
     };
 }
 

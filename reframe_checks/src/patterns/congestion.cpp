@@ -319,7 +319,7 @@ void congestion(const Run& run, const Congestion& options) {
     }
     const int victims = run.size() - static_cast<int>(aggressors.size());
     if (victims < 2 || aggressors.size() < 2) {
-        throw std::runtime_error("congestion needs two victims and two aggressors, on nodes of their own: found " + std::to_string(victims) +
+        throw std::runtime_error("congestion needs two victims and two aggressors on separate nodes: found " + std::to_string(victims) +
                                  " and " + std::to_string(aggressors.size()));
     }
     const bool attacks = !is_victim(run.node_of()[at(run.rank())], options.victims);

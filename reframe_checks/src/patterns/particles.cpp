@@ -129,7 +129,7 @@ std::vector<Transfer> transfers(const Run& run, const Particles& options) {
     MPI_Bcast(all.data(), 3 * count, MPI_INT, 0, MPI_COMM_WORLD);
     run.waits_no_more();
     if (all.empty()) {
-        throw std::runtime_error("no particle left its domain: draw more, or let them drift farther");
+        throw std::runtime_error("no particle left its domain: use a larger --drawn or --drift");
     }
     return all;
 }

@@ -13,7 +13,7 @@ std::vector<Subcommand> define(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     const auto settings = std::make_shared<Settings>();
     CLI::App& sub = *app.add_subcommand(
-        "sparse-direct", "factorises and solves a sparse system of edge^3 unknowns with MUMPS, several times");
+        "sparse-direct", "factorise and solve a sparse system of edge^3 unknowns with MUMPS, several times");
     add_output(sub, *options);
     sub.add_option("--edge", settings->edge, "points along each edge of the cube")->check(CLI::Range(2, 1000))->capture_default_str();
     sub.add_option("--steps", settings->steps, "factorisations, each with a solution")->check(CLI::Range(1, 1000))->capture_default_str();

@@ -68,7 +68,7 @@ class Calls:
             number = done % BLOCKS
             found = self.tried("read", os.pread, file, BLOCK, number * BLOCK)
             if found is not None and found != self.block(number):
-                self.failed["read: other bytes than were written"] += 1
+                self.failed["read: the bytes differ from the written bytes"] += 1
             done += 1
         return done
 

@@ -37,7 +37,7 @@ def server_of_index(osts, connections):
     found = re.findall(r"^(\d+): (\S+-OST[0-9a-f]{4})_UUID ACTIVE\s*$", osts, re.MULTILINE)
     unknown = [name for _, name in found if name not in servers]
     if unknown or not found:
-        sys.exit("ost_rounds.py: no server is known of " + (", ".join(unknown) or "any target"))
+        sys.exit("ost_rounds.py: unknown server of " + (", ".join(unknown) or "any target"))
     return {int(index): servers[name] for index, name in found}
 
 

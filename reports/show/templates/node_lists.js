@@ -1,11 +1,11 @@
 "use strict";
-// Slurm's folded lists of nodes: `node[1-3,07],login` holds node2 and not node20.
+// Read Slurm's folded lists of nodes: `node[1-3,07],login` contains node2 and not node20.
 
 const nodeLists = (() => {
-  // At commas that are in no bracket.
+  // Split at commas outside brackets.
   const parts = (list) => list.match(/(?:\[[^\]]*\]|[^,\[])+/g) ?? [];
 
-  // One part as a test of names; a number has to be as wide as its range is where that begins with 0.
+  // Turn one part into a test of names. If a range starts with 0, a number must have the same width.
   const tester = (part) => {
     const found = /^([^\[]*)\[([\d,-]+)\](.*)$/.exec(part);
     if (!found) return (name) => name === part;
@@ -25,7 +25,7 @@ const nodeLists = (() => {
     return (name) => testers.some((test) => test(name));
   };
 
-  // The names in a list, as far as it is no longer than `most`.
+  // Return the first `most` names of a list.
   const names = (list, most = 4096) => parts(list).flatMap((part) => {
     const found = /^([^\[]*)\[([\d,-]+)\](.*)$/.exec(part.trim());
     if (!found) return [part.trim()];

@@ -1,4 +1,4 @@
-// The page without scripts is complete; this adds plots, filtering, sorting, and opens everything for paper.
+// The page is complete without scripts. This script adds plots, filters and sorting, and unfolds everything for paper.
 
 const plotItems = JSON.parse(document.getElementById("plot-items").textContent);
 Promise.all(plotItems.map((item, number) => Bokeh.embed.embed_item(item, `plot-${number}`))).then(() => {
@@ -8,7 +8,7 @@ Promise.all(plotItems.map((item, number) => Bokeh.embed.embed_item(item, `plot-$
 const form = document.getElementById("filter-text")?.form;
 const tables = [...document.querySelectorAll("table.sortable")];
 
-// Numbers sort as numbers and before what has none, in both directions.
+// Numbers sort as numbers, and before cells without a number in both directions.
 const compare = (column, direction) => (one, other) => {
   const [a, b] = [one, other].map((row) => row.cells[column].dataset.key ?? row.cells[column].textContent);
   if (a === "" || b === "") return Number(a === "") - Number(b === "");
@@ -48,7 +48,7 @@ if (form) {
     return { row, nodes, ranOn: nodeLists.holds(nodes), content };
   });
 
-  // A word that names nodes of this run finds what ran on one of them; any other is looked for in all cells.
+  // A word that names nodes of this run finds the rows of these nodes. Any other word is searched in all cells.
   const finder = (word) => {
     const names = nodeLists.names(word);
     const where = rows.filter(({ ranOn }) => names.some(ranOn));
@@ -90,7 +90,7 @@ if (form) {
   filter();
 }
 
-// The node of a strip that the pointer is over.
+// Show the node of a strip under the pointer.
 for (const tip of document.querySelectorAll(".tip")) {
   const nodes = JSON.parse(tip.dataset.nodes);
   const field = tip.parentElement;
@@ -107,7 +107,7 @@ for (const tip of document.querySelectorAll(".tip")) {
 }
 
 const closed = () => document.querySelectorAll("details:not([open]):not(.screen)");
-// A plot keeps the size that it was drawn in, and paper shows it smaller: two columns of A4, and four rows, in pixels.
+// A plot keeps its drawn size. Paper shows it smaller: two columns of A4 and four rows, in pixels.
 const COLUMN = 340;
 const ROW = 185;
 const onPaper = ({ offsetWidth, offsetHeight }) => Math.min(1, COLUMN / offsetWidth, Math.max(ROW / offsetHeight, 0.45));
@@ -121,7 +121,7 @@ addEventListener("afterprint", () => {
   for (const details of opened) details.open = false;
   for (const canvas of document.querySelectorAll(".canvas")) canvas.style.zoom = "";
 });
-// What an address leads to is unfolded.
+// Unfold the target of the page's address.
 const unfoldTarget = () => {
   const folded = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("details");
   if (folded) folded.open = true;

@@ -1,4 +1,4 @@
-// Draws series over nights, any that is chosen, with one cursor of time through all of them.
+// Draw series over nights, and any series that the reader chooses, with one time cursor through all plots.
 
 const trends = JSON.parse(document.getElementById("trend-data").textContent);
 const moments = trends.days.map((day) => Date.parse(day));
@@ -17,7 +17,7 @@ const element = (parent, name, className, content = "") => {
   return made;
 };
 
-// Lowest and highest value to draw, with bounds that are not far off.
+// Return the lowest and highest value to draw, with near bounds.
 const range = ({ values, lower, upper }) => {
   let [low, high] = [Math.min(...values), Math.max(...values)];
   const span = Math.max(high - low, 0.05 * Math.max(Math.abs(low), Math.abs(high))) || 1;
@@ -62,7 +62,7 @@ const draw = (box, one) => {
   for (const [bound, sign] of [[one.lower, "≥"], [one.upper, "≤"]]) {
     if (bound === null) continue;
     if (low <= bound && bound <= high) path("bound", `M0 ${y(bound)}H1000`);
-    else element(field, "span", `far ${bound < low ? "bottom" : "top"}`, `${sign} ${text(bound)}, beyond what is drawn`);
+    else element(field, "span", `far ${bound < low ? "bottom" : "top"}`, `${sign} ${text(bound)}, outside the plot`);
   }
   for (const change of one.changes) path("change", `M${acrossTime(change)} 0V1000`);
   for (const [first, last, level] of one.levels) path("level", `M${acrossTime(first)} ${y(level)}H${acrossTime(last)}`);

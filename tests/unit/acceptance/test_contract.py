@@ -102,7 +102,7 @@ def test_what_is_read(load):
         ("text: fast", 'text: " "', 8, "expected some text"),
         ("text: fast", "text: fast\x1b", 8, "expected no control characters, found '\\x1b'"),
         ("text: fast", "text: fast\udcff", 8, "expected UTF-8"),
-        ("text: fast", f"text: {'[' * 100_000}", 8, "nested without end"),
+        ("text: fast", f"text: {'[' * 100_000}", 8, "nested too deeply"),
         ("text: fast", "text: !!python/object/apply:os.system [true]", 8, "could not determine a constructor"),
     ],
 )  # fmt: skip

@@ -36,7 +36,7 @@ def test_a_class_that_writes_more_than_it_may_gives_way(most_gib, found):
 
 def test_no_class_grows_and_an_unknown_one_is_named():
     assert chosen("W", "one_node", 1000) == "W"
-    with pytest.raises(ReframeError, match="problem_class 'X' is none of S, W, A, B, C, D, E"):
+    with pytest.raises(ReframeError, match="problem_class: expected one of S, W, A, B, C, D, E, found 'X'"):
         chosen("X", "one_node")
 
 

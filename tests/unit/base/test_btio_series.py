@@ -60,7 +60,7 @@ def test_the_series_is_drawn_over_nodes_and_gated_on_the_most(recorded):
         "time": {4: "total_time"}, "I/O time": {4: "io_time"}, "I/O share": {4: "io_share"}, "computing": {4: "mop_s"},
         "I/O": {4: "io_rate"}, "speed-up": {4: "speedup"},
     }  # fmt: skip
-    with pytest.raises(SanityError, match=r"\('W', 4, 'FULL MPI-IO'\), asked for \('W', 1, 'FULL MPI-IO'\)"):
+    with pytest.raises(SanityError, match=r"\('W', 4, 'FULL MPI-IO'\), expected \('W', 1, 'FULL MPI-IO'\)"):
         read_series(recorded, {**outputs, "1-nodes-2.txt": four})
 
 
@@ -82,5 +82,5 @@ def test_ior_moves_at_each_output_what_a_rank_of_bt_does():
 
 def test_ior_that_ran_otherwise_is_refused(recorded):
     assert share(recorded("ior/mpiio_write_only.json")) > 0
-    with pytest.raises(SanityError, match=r"ran .*'POSIX', 2, .*, asked for \('MPIIO', 2, 276480, 276480, 40, False"):
+    with pytest.raises(SanityError, match=r"ran .*'POSIX', 2, .*, expected \('MPIIO', 2, 276480, 276480, 40, False"):
         share(recorded("ior/posix_file_per_process.json"))

@@ -40,5 +40,5 @@ def test_the_rank_with_most_is_gated_and_each_node_is_evidence(check):
 
 def test_another_number_of_ranks_or_steps_fails(check):
     check.num_tasks = 4
-    with pytest.raises(SanityError, match="on 3 ranks, asked for 20000 on 4"):
+    with pytest.raises(SanityError, match="on 3 ranks, expected 20000 on 4"):
         check.read_paces().evaluate()

@@ -80,5 +80,5 @@ def test_two_gpus_that_are_slow_with_each_other_alone_blame_neither():
 
 
 def test_a_number_that_is_another_gpu_is_refused():
-    with pytest.raises(SanityError, match=r"node3: GPU 2 was at 0000:01:00\.0, as GPU 1: expected one place"):
+    with pytest.raises(SanityError, match=r"node3: GPU 2 was at 0000:01:00\.0, as GPU 1: expected one PCIe address"):
         swept(usual, lambda node, gpu: f"0000:{1 if (node, gpu) == ('node3', 2) else gpu:02x}:00.0")

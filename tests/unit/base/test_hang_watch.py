@@ -75,18 +75,18 @@ def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(
 
 @pytest.mark.parametrize(
     ("state", "unseen", "said"),
-    [("COMPLETED", True, "knows the job no more"), ("FAILED", False, "started the job twice")],
+    [("COMPLETED", True, "no longer knows the job"), ("FAILED", False, "started the job twice")],
 )
 def test_a_job_that_the_controller_forgot_is_judged_only_if_it_came_to_its_end(check, tmp_path, state, unseen, said):
     check.job = types.SimpleNamespace(**vars(job(state)), end_unseen=unseen, exitcode=1)
     check.output_text = lambda name: (tmp_path / name).read_text()
     check.came_to_its_end = lambda files: HangWatch.came_to_its_end(check, files)
     (tmp_path / PROVENANCE_FILE).touch()
-    with pytest.raises(SanityError, match=f"{said}, and it has not come to its end"):
+    with pytest.raises(SanityError, match=f"{said}, and the job did not reach its end"):
         HangWatch.say_who_hangs(check)
     assert check.ended_by_slurm == "FORGOTTEN" and "cable" not in check.hint
     (tmp_path / hang_watch.ENDED_FILE).touch()
-    with pytest.raises(SanityError, match="not come to its end"):
+    with pytest.raises(SanityError, match="not reach its end"):
         HangWatch.say_who_hangs(check)
     check.ended_by_slurm = ""
     (tmp_path / hang_watch.ENDED_FILE).write_text("3\n")
@@ -135,7 +135,7 @@ def test_a_step_that_slurm_did_not_start_for_a_node_that_is_down_names_it(check,
     monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: nodes[1:])
     check.blame = lambda how, nodes: HangWatch.blame(check, how, nodes)
     check.record_findings = lambda findings: None
-    with pytest.raises(SanityError, match="hang on node2: Slurm has given it up"):
+    with pytest.raises(SanityError, match="hang on node2: Slurm reports it as DOWN"):
         HangWatch.say_who_hangs(check)
     assert check.hung_on == ["node2"]
 

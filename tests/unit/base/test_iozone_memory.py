@@ -40,7 +40,7 @@ def test_reads_of_memory_have_names_of_their_own_and_one_plot_has_both(recorded)
 def test_another_kind_of_io_than_asked_for_is_refused(recorded):
     text = recorded("iozone/direct.txt")
     for some, of_class in ((text, IozoneBuffered), (buffered(text), Iozone)):
-        with pytest.raises(SanityError, match=f"IOzone's direct I/O is .*, asked for {of_class.direct}"):
+        with pytest.raises(SanityError, match=f"IOzone's direct I/O is .*, expected {of_class.direct}"):
             read(some, of_class)
 
 

@@ -25,7 +25,7 @@ def test_a_job_whose_number_another_gets_is_given_up(monkeypatch):
     at_a_time, jobs = patient_slurm.AtATime(), [Job("6"), Job("7"), Job("6")]
     for job in jobs:
         at_a_time.submit(None, job)
-    assert "number is another's" in str(jobs[0]._exception) and jobs[0].state == "CANCELLED"
+    assert "another job has its number" in str(jobs[0]._exception) and jobs[0].state == "CANCELLED"
     assert [job._exception for job in jobs[1:]] == [None, None]
 
 

@@ -183,7 +183,7 @@ def test_every_metric_is_evidence_of_each_node_and_the_worst_is_the_metric(playe
     [
         ("broken", "n2: failed (exit code: 7): srun "),
         ("cut", "n2: no rate"),
-        ("lost", "n2: it did not come to its end there"),
+        ("lost", "n2: the node's part did not reach its end"),
     ],
 )
 def test_a_node_that_gave_nothing_is_named_alone(played, planted, said):

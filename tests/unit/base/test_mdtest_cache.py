@@ -33,7 +33,7 @@ def test_the_option_against_memory_is_demanded_of_several_nodes(recorded):
     told = [text.replace(" '-d' ", " '-N' '1' '-d' ") for text in (files, folders)]
     assert judged(*told, nodes=2)
     for some in ((files, folders), (told[0], folders), (files, told[1])):
-        with pytest.raises(SanityError, match="mdtest ran without -N 1: memory may have answered"):
+        with pytest.raises(SanityError, match="mdtest ran without -N 1: caches may have answered"):
             judged(*some, nodes=2)
 
 

@@ -54,7 +54,7 @@ def test_a_level_that_is_not_given_is_counted():
 
 def test_without_multiple_no_latency_of_threads_passes():
     results = {"single.json": threads("single", "single"), "multiple.json": threads("multiple", "serialized")}
-    with pytest.raises(SanityError, match="gives the level serialized where multiple is asked for"):
+    with pytest.raises(SanityError, match="gives the level serialized where multiple is requested"):
         StandIn(MpiThreadMultiple, results=results).record_series()
 
 

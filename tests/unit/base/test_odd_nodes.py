@@ -115,12 +115,12 @@ def test_what_the_site_expects_and_no_node_tells_is_odd_on_all():
 @pytest.mark.parametrize(
     ("told", "text"),
     [
-        ({"identity.host_name": "m"}, "n1: calls itself 'm', Slurm calls it 'n'"),
-        ({"slurm.cpus": 4}, "n1: Slurm counts 4 CPUs, the machine has 2"),
-        ({"slurm.memory_mib": 5, "memory.total_kib": 4096}, "n1: Slurm promises 5 MiB, the machine has 4"),
+        ({"identity.host_name": "m"}, "n1: its host name is 'm', its name in Slurm 'n'"),
+        ({"slurm.cpus": 4}, "n1: Slurm states 4 CPUs, the machine has 2"),
+        ({"slurm.memory_mib": 5, "memory.total_kib": 4096}, "n1: Slurm states 5 MiB, the machine has 4"),
         (
             {"limit.promised_memory_mib": 5, "limit.group_memory_mib": 4},
-            "n1: Slurm promised the job 5 MiB, its control group has 4 MiB",
+            "n1: Slurm gave the job 5 MiB, its control group has 4 MiB",
         ),
     ],
 )

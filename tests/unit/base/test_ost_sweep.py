@@ -124,7 +124,7 @@ def test_what_cannot_be_measured_or_is_inactive_fails_by_name():
 
 @pytest.mark.parametrize(("osts", "servers"), [(13, 4), (12, 5)])
 def test_other_targets_or_servers_than_the_site_states_fail(osts, servers):
-    with pytest.raises(SanityError, match=f"12 targets on 4 servers, the site states {osts} on {servers}"):
+    with pytest.raises(SanityError, match=f"12 targets on 4 servers, expected {osts} on {servers}"):
         judged(lambda turn: 1000.0, osts, servers).read_targets().evaluate()
 
 
@@ -140,5 +140,5 @@ def test_a_plan_that_leaves_a_target_out_or_shares_a_server_is_refused():
 def test_a_file_that_lay_elsewhere_is_no_figure():
     said = {"ost-5-1.json": "{}", "ost-5-1.index": "6\n"}
     check = SimpleNamespace(output_text=said.__getitem__)
-    with pytest.raises(SanityError, match="the file was on target 6, asked for 5"):
+    with pytest.raises(SanityError, match="the file was on target 6, expected 5"):
         OstSweep.figures_of(check, OstTurn(1, "node1", 5))

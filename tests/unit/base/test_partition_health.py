@@ -124,7 +124,7 @@ def test_nodes_are_as_slurm_believes_or_named(monkeypatch):
     lines = "NodeName=n1 CPUTot=64 RealMemory=9 CurrentWatts=412\nNodeName=n2 CPUTot=32 RealMemory=9 CurrentWatts=n/s\n"
     nodes = {"n1": ({"cpu.count": 64}, 0.5, 0.0), "n2": ({"cpu.count": 64}, 0.5, 0.0)}
     health = InSlurm(monkeypatch, nodes, believed=lines)
-    with pytest.raises(SanityError, match="n2: Slurm counts 32 CPUs, the machine has 64"):
+    with pytest.raises(SanityError, match="n2: Slurm states 32 CPUs, the machine has 64"):
         evaluate(health.nodes_agree())
     assert (health.facts["n1"]["slurm.power_w"], health.facts["n2"]["slurm.power_w"]) == (412, None)
 

@@ -40,7 +40,7 @@ def test_the_placement_that_was_asked_for(recorded, file, placement, nodes):
 )
 def test_another_placement_is_a_failure_that_names_both_switches(recorded, file, placement, nodes):
     first, second = nodes
-    with pytest.raises(SanityError, match=rf"{placement}: the job ran with {first} on \w+, {second} on \w+"):
+    with pytest.raises(SanityError, match=rf"{placement}: expected nodes on .*, found {first} on \w+, {second} on \w+"):
         require(placement, nodes, recorded(f"topology/{file}.txt"))
 
 

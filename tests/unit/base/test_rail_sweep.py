@@ -63,7 +63,7 @@ def test_one_slow_link_blames_neither_end():
 
 
 def test_an_mpi_that_does_not_listen_blames_no_node():
-    told = r"told to use mlx5_1:1 alone \(UCX_NET_DEVICES\): node1: fell back to mlx5_0:1"
+    told = r"should use only mlx5_1:1 \(UCX_NET_DEVICES\); node1: fell back to mlx5_0:1"
     with pytest.raises(SanityError, match=told):
         swept(lambda adapter, sender, receiver: 12000, used=lambda adapter: "mlx5_0:1")
 

@@ -42,7 +42,7 @@ def test_a_whole_sample_is_sound(read):
 
 
 def test_a_pair_without_a_figure_is_no_pass(read):
-    with pytest.raises(SanityError, match=r"no figure between node1-node2$"):
+    with pytest.raises(SanityError, match=r"no figure for the pairs node1-node2$"):
         read(lambda pairs: pairs["to_first_mbps"].__setitem__(0, np.nan))
 
 
@@ -52,5 +52,5 @@ def test_a_node_without_figures_is_no_pass(read):
         for name in ("latency_us", "to_second_mbps", "to_first_mbps"):
             pairs[name][of_node4] = np.nan
 
-    with pytest.raises(SanityError, match=r"no figure between .*node4"):
+    with pytest.raises(SanityError, match=r"no figure for the pairs .*node4"):
         read(silence)

@@ -44,7 +44,7 @@ def test_a_folder_that_is_full_for_all_names_nobody(ended, monkeypatch):
         raise InputError("written_here: No space left on device")
 
     monkeypatch.setattr(hang_watch, "write_atomically", full)
-    with pytest.raises(SanityError, match=r"nor can this machine: .*No space left"):
+    with pytest.raises(SanityError, match=r"neither the job nor this machine can write .*No space left"):
         ended()
 
 

@@ -34,7 +34,7 @@ def test_what_a_calibration_found_is_shown(capsys, tmp_path):
     out = capsys.readouterr().out
     assert "software.by_size: a calibration of a test" in out
     assert ["isend_us", "0.25", "1.25"] in [line.split() for line in out.splitlines()]
-    assert "held out: an allreduce, 7 figures: off by a factor of 1.1 in the median and 1.4 at most" in out
+    assert "an allreduce, 7 figures: off by a factor of 1.1 in the median and 1.4 at most" in out
 
 
 def test_files_for_simgrid(capsys, tmp_path):
@@ -51,10 +51,10 @@ def test_files_for_simgrid(capsys, tmp_path):
     [
         (["show", "hrd-8"], "did you mean 'hdr-8'?"),
         (["platform", "hdr-8", "--variant", "degraded"], "no variant 'degraded', only sound, shared"),
-        (["platform", "hdr-8", "--nodes", "9"], "has 8 nodes"),
+        (["platform", "hdr-8", "--nodes", "9"], "to 8 nodes, found 9"),
         (["platform", "hdr-8", "--node-latency-us", "-1"], "expected a node latency of 0 us or more, found -1"),
-        (["hosts", "hdr-8", "--nodes", "9", "--ranks-per-node", "1"], "has 8 nodes"),
-        (["hosts", "hdr-8", "--nodes", "1", "--ranks-per-node", "7"], "holds 6 ranks on a node"),
+        (["hosts", "hdr-8", "--nodes", "9", "--ranks-per-node", "1"], "to 8 nodes, found 9"),
+        (["hosts", "hdr-8", "--nodes", "1", "--ranks-per-node", "7"], "to 6 ranks per node, found 7"),
     ],
 )
 def test_what_cannot_be_is_said(capsys, arguments, message):

@@ -107,7 +107,7 @@ def test_a_run_is_a_report_or_the_newest_of_a_folder_or_site():
 
 def test_a_folder_without_a_run_and_a_misspelt_path_are_told_apart(here):
     (here / "results/empty").mkdir(parents=True)
-    with pytest.raises(InputError, match="results/empty: neither run-report"):
+    with pytest.raises(InputError, match="results/empty: no run-report"):
         find_run("results/empty")
     with pytest.raises(InputError, match=r"no file or folder results/emty: did you mean 'empty'"):
         find_run("results/emty")

@@ -22,4 +22,4 @@ def test_all_after_two_dashes_is_for_reframe(own, monkeypatch):
 def test_an_option_without_two_dashes_is_refused(capsys):
     with pytest.raises(SystemExit):
         run(["embedded", "links", "OsuLatency"])
-    assert "stand after --, found OsuLatency" in capsys.readouterr().err
+    assert "after --, found OsuLatency" in capsys.readouterr().err

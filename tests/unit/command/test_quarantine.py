@@ -58,7 +58,7 @@ def test_a_node_is_drained_listed_tested_and_given_back(ward, kappa):
     assert status == PASS and "scontrol create reservation" in said and "-S a=b" in said
     assert ward.slurm.called == before
     status, said = kappa("return", "here", "node2")
-    assert status == PASS and "node2: given back, it passed its test" in said
+    assert status == PASS and "node2: resumed after it passed its test" in said
     assert ward.slurm.shown("node2") == "idle|none"
     assert kappa("quarantine", "here") == (PASS, "no node is in quarantine\n")
 
@@ -67,19 +67,19 @@ def test_a_test_that_fails_is_status_1(ward, kappa):
     kappa("quarantine", "here", "--run", a_run(ward, "node2"))
     ward.measures(900.0)
     status, said = kappa("return", "here", "node2")
-    assert status == FAIL and "node2: not given back: FAIL" in said
+    assert status == FAIL and "node2: not resumed: FAIL" in said
 
 
 def test_what_is_not_done_is_status_1_and_says_why(ward, kappa):
     status, said = kappa("quarantine", "here", "--run", a_run(ward, "node1", "node2"))
-    assert status == FAIL and said.count("2 of the 4 nodes of partition cpu would be out") == 2
+    assert status == FAIL and said.count("2 of 4 nodes of partition cpu would be out of service") == 2
     assert ward.slurm.called == []
 
 
 def test_what_could_not_be_done_is_status_2(ward, kappa):
     ward.does("before", "echo 'Access/permission denied' >&2; exit 1")
     status, said = kappa("quarantine", "here", "--run", a_run(ward, "node2"))
-    assert status == UNDONE and "node2: could not be drained" in said and "it takes Slurm's operator" in said
+    assert status == UNDONE and "node2: could not be drained" in said and "it needs an operator of Slurm" in said
 
 
 def test_slurm_that_does_not_answer_is_status_2(ward, kappa):
@@ -91,7 +91,7 @@ def test_slurm_that_does_not_answer_is_status_2(ward, kappa):
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"hours_ago": 25}, "is older than a day"), ({"system": "elsewhere"}, "is of elsewhere, not of here")],
+    [({"hours_ago": 25}, "older than a day"), ({"system": "elsewhere"}, "of elsewhere, not of here")],
 )
 def test_a_run_that_says_nothing_of_the_nodes_now(ward, kappa, changes, words):
     status, said = kappa("quarantine", "here", "--run", a_run(ward, "node2", **changes))
@@ -103,7 +103,7 @@ def test_a_run_that_says_nothing_of_the_nodes_now(ward, kappa, changes, words):
     [
         (
             "drained|fan broken",
-            "node2 is drained, for the reason 'fan broken'; what Kappa has not drained, it does not",
+            "node2 is drained, for the reason 'fan broken'; Kappa resumes only nodes that it drained",
         ),
         ("idle|none", "node2 is not in quarantine: node2 is idle"),
     ],
@@ -119,4 +119,4 @@ def test_a_site_without_a_rule(ward, kappa):
     (ward.site / "site.yaml").write_text((ward.site / "site.yaml").read_text().removeprefix(RULE))
     for words in (["quarantine", "here"], ["return", "here"]):
         status, said = kappa(*words)
-        assert status == UNDONE and "site.yaml has no quarantine, so nothing is done to nodes" in said
+        assert status == UNDONE and "site.yaml has no quarantine, so Kappa drains no node" in said

@@ -55,6 +55,6 @@ def test_a_full_disk(tmp_path):
     results.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", results], check=True)
     try:
-        assert "a run needs 64; KAPPA_RESULTS names another folder" in said(tmp_path, "validate", "embedded")
+        assert "a run needs 64; set KAPPA_RESULTS" in said(tmp_path, "validate", "embedded")
     finally:
         subprocess.run(["umount", results], check=True)

@@ -97,7 +97,7 @@ def test_nothing_that_had_ended_is_said_once(site, run, queue):
     (run / JOURNAL).write_text("")
     said = []
     assert settle_all(site, unsettled(run.parents[1]), said.append) == []
-    assert len(said) == 1 and "cancelled 1 job of it (7)" in said[0]
+    assert len(said) == 1 and "cancelled its 1 job (7)" in said[0]
     assert settle_all(site, unsettled(run.parents[1]), said.append) == [] and len(said) == 1
 
 
@@ -109,7 +109,7 @@ def test_without_an_answer_of_slurm_the_next_call_tries_again(site, run, queue):
     assert report == run / "run-report.json" and "its jobs are not known" in said[0]
     queue(f"7|{run}/stage/x")
     assert settle_all(site, unsettled(run.parents[1]), said.append) == []
-    assert "cancelled 1 job" in said[1] and unsettled(run.parents[1]) == []
+    assert "cancelled its 1 job" in said[1] and unsettled(run.parents[1]) == []
 
 
 def test_a_session_is_dead_when_nobody_holds_its_locks(run, tmp_path):
@@ -145,14 +145,14 @@ def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_
         with (run / JOURNAL).open("a") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in lines)
         assert main(["verdict", str(run)]) == 2
-        assert "nor a run below it" in capsys.readouterr().err
+        assert "no run below it" in capsys.readouterr().err
     said = tmp_path / "verdict.json"
     assert main(["verdict", str(run), f"--json={said}"]) == 2
-    assert "kappa was killed: cancelled 1 job of it (7); 2 cases had ended" in capsys.readouterr().err
+    assert "kappa was killed: cancelled its 1 job (7); 2 cases had finished" in capsys.readouterr().err
     verdict = json.loads(said.read_text())
     assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
     assert (verdict["verdict"], verdict["suspects"], verdict["counts"]["failed"]) == ("INCOMPLETE", [], 0)
-    assert any(gap["what"] == "its result is lost" for gap in verdict["incomplete"])
+    assert any(gap["what"] == "the result of the case is lost" for gap in verdict["incomplete"])
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100])

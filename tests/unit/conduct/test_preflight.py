@@ -78,7 +78,7 @@ def test_every_partition_is_asked_as_its_jobs_will_be(sbatch, site):
 def test_equal_reasons_are_one_line_with_the_remedy(sbatch, site, said, remedy):
     sbatch(f'echo "allocation failure: {said}" >&2; exit 1')
     [line] = complaint(site)
-    assert f"Slurm takes no job in cpu, large: {said}; " in line and remedy in line
+    assert f"Slurm accepts no job in cpu, large: {said}; " in line and remedy in line
 
 
 @pytest.mark.parametrize("limit", ["AssocMaxSubmitJobLimit", "QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit"])
@@ -97,8 +97,8 @@ def test_at_the_limit_of_ones_jobs_the_run_waits_for_those_that_end(sbatch, site
     [
         ("echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1", "Connection refused"),
         ("echo 'Slurm accounting storage is disabled' >&2; exit 1", "accounting storage is disabled"),
-        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied; `sch"),
-        ("exec sleep 60", "did not end within 0.2 s"),
+        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied;"),
+        ("exec sleep 600", "did not end within 3 s"),
     ],
 )
 def test_without_accounting_nothing_is_submitted_that_sacct_would_tell_of(
@@ -106,9 +106,10 @@ def test_without_accounting_nothing_is_submitted_that_sacct_would_tell_of(
 ):
     sbatch("sleep 0")
     (tmp_path / "bin/sacct").write_text(f"#!/bin/sh\n{answer}\n")
-    monkeypatch.setattr(preflight, "ANSWER_S", 0.2)
+    if "sleep" in answer:
+        monkeypatch.setattr(preflight, "ANSWER_S", 3)  # the other commands have to answer within it
     [line] = complaint(site)
-    assert "accounting does not tell how jobs go: " in line and said in line and "`scheduler: squeue`" in line
+    assert "accounting does not report jobs: " in line and said in line and "`scheduler: squeue`" in line
     assert "scontrol ping" not in line
     path = site / "site.yaml"
     document = yaml.safe_load(path.read_text())
@@ -178,7 +179,7 @@ def test_a_controller_that_does_not_answer(sbatch, site, monkeypatch):
 def test_without_slurm(site, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     [line] = complaint(site)
-    assert "no such program" in line and "`path` of site.yaml" in line
+    assert "no such program" in line and "`path` in site.yaml" in line and "module" in line
 
 
 @pytest.fixture
@@ -224,7 +225,7 @@ def test_an_unknown_mode_and_a_full_disk_are_said_together(site, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(100 << 30, 99 << 30, 12 << 20))
     mode, disk = complaint(site, mode="nightli")
     assert "did you mean 'nightly'?" in mode
-    assert f"12 MiB are free in {site}" in disk
+    assert f"{site} has 12 MiB free" in disk
 
 
 def test_a_simulated_site_needs_the_simulator_and_no_slurm(sbatch, tmp_path, monkeypatch):

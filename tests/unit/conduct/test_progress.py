@@ -17,8 +17,8 @@ def test_lines_come_ever_more_seldom(capsys):
 
 def test_what_is_left_where_it_is_known(capsys):
     lines = said(capsys, Progress("it", 60.0), 100)
-    assert lines[1] == "it: 10 s, some 50 s left"
-    assert lines[-1] == "it: 1 min 20 s, longer than the usual 1 min 0 s"
+    assert lines[1] == "it: 10 s, about 50 s left"
+    assert lines[-1] == "it: 1 min 20 s, longer than usual (1 min 0 s)"
 
 
 # As ReFrame 4.10 prints it.
@@ -38,4 +38,4 @@ def test_how_many_cases_have_ended(capsys, tmp_path):
     printed.write_text(PRINTED)
     progress(10.0)
     lines = capsys.readouterr().err.splitlines()
-    assert lines == ["smoke on here: 5 s, some 55 s left", "smoke on here: 10 s, 2 of 12 cases, some 50 s left"]
+    assert lines == ["smoke on here: 5 s, about 55 s left", "smoke on here: 10 s, 2 of 12 cases, about 50 s left"]

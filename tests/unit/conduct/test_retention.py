@@ -72,7 +72,7 @@ def test_what_goes_and_what_stays(site, results):
     assert gone == folder
     assert kept(results) == set(newer)
     assert sorted(path.name for path in folder.iterdir()) == ["confirmations", "report.html", "run-report.json"]
-    assert "raw output of this run is removed" in (folder / "report.html").read_text()
+    assert "removed the raw output of this run" in (folder / "report.html").read_text()
     assert not list(folder.rglob("rfm_job.out"))
     assert load_session(folder).uuid == "run-10"
     assert (results / "runs/by-hand/stage").exists()
@@ -141,7 +141,7 @@ def test_what_goes_wrong_is_told_and_no_more(site, results, capsys):
     (results / "history/actions").mkdir(parents=True)
     (results / "history/actions/bad.json").write_text("{")
     tidy(site("{runs: 1}"), results)
-    assert "old raw output is not removed" in capsys.readouterr().err
+    assert "old raw output was not removed" in capsys.readouterr().err
     (results / "history/actions/bad.json").unlink()
     tidy(site("{runs: 1}"), results)
-    assert "raw output removed, as `keep` of site.yaml says: 2026" in capsys.readouterr().out
+    assert "raw output removed by `keep` in site.yaml: 2026" in capsys.readouterr().out

@@ -78,7 +78,7 @@ def test_a_command_that_is_refused_leaves_the_node_drained(ward, refused, steps_
     held = ward.drained()
     ward.does("before", f'if [[ $1 == {refused} ]]; then echo "Access/permission denied" >&2; exit 1; fi')
     action, state = give_back(ward, held)
-    assert state is State.INCOMPLETE and "it takes Slurm's operator" in action.said
+    assert state is State.INCOMPLETE and "it needs an operator of Slurm" in action.said
     assert ward.quarantine.held() == {"node2": held}
     assert len(ward.slurm.called) == steps_done
 
@@ -89,7 +89,7 @@ def test_one_that_cannot_be_drained_again_keeps_its_reservation(ward):
     ward.does("before", "if [[ $3 == State=DRAIN ]]; then echo 'permission denied' >&2; exit 1; fi")
     action, state = give_back(ward, held)
     assert (state, action.outcome) == (State.INCOMPLETE, "failed")
-    assert "so its reservation stays and keeps others' jobs from it" in action.said
+    assert "so its reservation stays and keeps other jobs off it" in action.said
     assert not any(line.startswith("delete") for line in ward.slurm.called)
 
 
@@ -157,7 +157,7 @@ def test_what_a_killed_test_left_and_nothing_can_clear_up_stops_every_command(wa
     ward.slurm.put("node2", "mixed$")
     ward.does("before", "exit 1")
     for _ in range(2):
-        needs_a_hand = pytest.raises(CommandError, match="was killed, and node2 needs a hand: it is not drained again")
+        needs_a_hand = pytest.raises(CommandError, match="was killed; drain node2 by hand: it is not drained again")
         with needs_a_hand, ward.quarantine.alone(lambda: None):
             pass
     assert not any(line.startswith("delete") for line in ward.slurm.called)

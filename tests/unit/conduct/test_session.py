@@ -49,7 +49,7 @@ def test_no_report_and_half_of_one(session, tmp_path):
         session("true").run(Conductor(Stop()))
     with pytest.raises(NoReportError, match="wrote no report: ERROR: no such mode"):
         session("echo begun; echo ERROR: no such mode >&2").run(Conductor(Stop()))
-    with pytest.raises(NoReportError, match=r"not complete, .* left in .*run-report.json.part"):
+    with pytest.raises(NoReportError, match=r"not complete: .* in .*run-report.json.part"):
         session("""echo '{"a' > "$report" """).run(Conductor(Stop()))
     assert not (tmp_path / "run-report.json").exists()
 
@@ -73,7 +73,7 @@ echo '{"number": 0, "run": 0, "case": {"name": "A"}}' >> "$KAPPA_JOURNAL"
 
 @pytest.mark.parametrize("end", ["kill -KILL $$", """echo '{"a' > "$report" """])
 def test_cases_that_had_ended_are_kept_without_a_report(session, tmp_path, end):
-    with pytest.raises(NoReportError, match="1 case had ended"):
+    with pytest.raises(NoReportError, match="1 case had finished"):
         session(ENDED + end).run(Conductor(Stop()))
     document = json.loads((tmp_path / "run-report.json").read_text())
     assert document["runs"] == [{"run_index": 0, "testcases": [{"name": "A"}]}]
@@ -87,7 +87,7 @@ def test_told_to_stop_it_says_so_also_without_a_report(session, tmp_path, monkey
     with pytest.raises(StoppedError, match=r"^it reached its time limit$"):
         session(script).run(Conductor(Stop(time.time() + PATIENCE_S)))
     (tmp_path / "started").unlink()
-    with pytest.raises(StoppedError, match=r"^it reached its time limit, without a report: 1 case had ended$"):
+    with pytest.raises(StoppedError, match=r"^it reached its time limit, without a report: 1 case had finished$"):
         session(ENDED + script).run(Conductor(Stop(time.time() + PATIENCE_S)))
 
 
@@ -126,7 +126,7 @@ def test_a_disk_that_fills_ends_the_session_and_names_no_node(session, tmp_path,
 
 def test_no_room_for_a_report_is_said_before_reframe_starts(session, tmp_path, monkeypatch):
     monkeypatch.setattr(results_disk, "RESERVE_MIB", 2**30)
-    with pytest.raises(InputError, match=r"no room for a report in .*KAPPA_RESULTS"):
+    with pytest.raises(InputError, match=r"no space for a report in .*KAPPA_RESULTS"):
         session("touch ran").run(Conductor(Stop()))
     assert not (tmp_path / "ran").exists() and not (tmp_path / ".room-for-the-report").exists()
 

@@ -14,7 +14,7 @@ from kappa.core.ground.processes import Stop
         ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "said: sacct: error: Access/permission denied"),
         ("echo 'Slurm accounting storage is disabled' >&2; exit 1", "said: Slurm accounting storage is disabled"),
         ("exec sleep 60", "it did not end within 0.2 s"),
-        (None, "there is no `sacct` on PATH: load Slurm's module, or go to a login node of the cluster"),
+        (None, "there is no `sacct` on PATH: load Slurm's module, or use a login node of the cluster"),
     ],
 )
 def test_why_sacct_does_not_tell_how_jobs_go(tmp_path, monkeypatch, script, said):

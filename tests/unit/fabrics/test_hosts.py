@@ -12,7 +12,7 @@ def test_ranks_fill_node_by_node(make):
 
 @pytest.mark.parametrize(
     ("nodes", "ranks", "message"),
-    [(13, 1, "has 12 nodes; expected 1 to as many, found 13"), (0, 1, "found 0"), (1, 5, "holds 4 ranks on a node")],
+    [(13, 1, "expected 1 to 12 nodes, found 13"), (0, 1, "found 0"), (1, 5, "expected 1 to 4 ranks per node")],
 )
 def test_more_ranks_than_it_holds(make, nodes, ranks, message):
     with pytest.raises(InputError, match=message):
@@ -47,5 +47,5 @@ def test_the_tree_goes_around_a_lost_switch():
 
 
 def test_a_fabric_that_reduces_nothing(make):
-    with pytest.raises(InputError, match="no key in_network"):
+    with pytest.raises(InputError, match="lacks the key in_network"):
         aggregators(make(), 4)

@@ -80,7 +80,7 @@ def test_what_came_after_a_change_that_is_left_out_is_judged(tmp_path):
         ("us", [], None, "step, worse", 1),
         ("us", ["latency_8B"], None, "step, higher (informational)", 0),
         ("us", ["latency_8B"], 1, "step, worse", 1),
-        ("", [], None, "step, higher (which way is worse is not known)", 0),
+        ("", [], None, "step, higher (worse direction unknown)", 0),
         ("", [], 1, "step, worse", 1),
     ],
 )
@@ -124,7 +124,7 @@ def test_what_changed_long_before_the_step_is_not_said(tmp_path):
     "kernels, said",
     [
         ("1" * 20 + "2" * 4, ("kernel: 1 → 2 (2026-02-09 02:00)",)),
-        ("12" * 12, ("kernel: 23 times, 1 at first, 2 at last",)),
+        ("12" * 12, ("kernel: 23 times, first 1, last 2",)),
     ],
 )
 def test_what_changed_during_a_drift_is_said(tmp_path, kernels, said):

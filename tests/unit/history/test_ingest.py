@@ -328,5 +328,5 @@ def test_what_was_simulated_enters_no_history_of_a_machine_that_exists(tmp_path)
     report.write_text(json.dumps(document))
     refused = ingest([report], tmp_path / "history")
     assert (refused.sessions, refused.values) == (0, 0)
-    assert "it was simulated" in refused.damaged[0]
+    assert "simulated results" in refused.damaged[0]
     assert ingest([report], tmp_path / "simulated", of_fabrics=True).sessions == 1

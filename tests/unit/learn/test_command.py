@@ -147,7 +147,7 @@ def test_outliers_are_left_out_and_counted(site, capsys):
 def test_a_refusal_says_why(site, capsys):
     site([[latency(value=value)] for value in VALUES[:5]])
     assert learn(capsys) == (
-        1, "", "no reference for OsuLatency.two_nodes.latency_8B: 5 values, and it takes 20\n",
+        1, "", "no reference for OsuLatency.two_nodes.latency_8B: 5 values, at least 20 needed\n",
     )  # fmt: skip
 
 
@@ -158,8 +158,8 @@ def test_a_check_that_no_reference_file_has_is_named_with_what_to_add(site, caps
     status, _, said = learn(capsys)
     assert (status, said) == (
         0,
-        "no reference file has Stranger: add `Stranger: {$index: [scale, target]}` to network.yaml, "
-        "with those keys of $index that its references differ by\n",
+        "no reference file has Stranger: add `Stranger: {$index: [scale, target]}` to network.yaml; "
+        "keep only the keys of $index by which its references differ\n",
     )
     path.write_text(path.read_text(encoding="utf-8") + "Stranger: {$index: [scale, target]}\n", encoding="utf-8")
     _, patch, said = learn(capsys)
@@ -187,7 +187,7 @@ def test_informational_metrics_are_left_out_and_counted(site, capsys):
     ]  # fmt: skip
     site(nights)
     status, patch, said = learn(capsys)
-    assert (status, said) == (0, "1 informational metrics left out: a reference would gate them\n")
+    assert (status, said) == (0, "1 informational metrics left out, because a reference would make them fail\n")
     assert "latency_8B" in patch and "bounded_by_the_site" in patch and "step_time_p99" not in patch
 
 
@@ -231,11 +231,11 @@ def test_check_of_too_little_is_no_pass(site, capsys):
     status, output, _ = learn(capsys, "--check")
     assert status == 2
     assert output.splitlines() == [
-        "not held against samples: OsuLatency.two_nodes.latency_8B: 1 values, and it takes 20",
-        "not held against samples: OsuLatency.two_nodes.latency_1MiB: never measured",
-        "not held against samples: OsuOther.two_nodes.latency_8B: never measured",
-        "not held against samples: OsuOther.two_nodes.latency_1MiB: never measured",
-        "0 references held against samples, 4 not; 0 of unknown age; 0 do not fit",
+        "not compared with samples: OsuLatency.two_nodes.latency_8B: 1 values, at least 20 needed",
+        "not compared with samples: OsuLatency.two_nodes.latency_1MiB: never measured",
+        "not compared with samples: OsuOther.two_nodes.latency_8B: never measured",
+        "not compared with samples: OsuOther.two_nodes.latency_1MiB: never measured",
+        "0 references compared with samples, 4 not; 0 of unknown age; 0 do not fit",
     ]
 
 
@@ -253,7 +253,7 @@ def test_without_any_history_the_age_is_checked_all_the_same(site, capsys):
     shutil.rmtree(history_folder("here"))
     status, output, problem = learn(capsys, "--check")
     assert (status, output.count("stale: ")) == (1, 4)
-    assert "no results in there, only the age of references is looked at" in problem
+    assert "only the age of references is checked" in problem
 
 
 def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
@@ -263,10 +263,10 @@ def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
     assert (status, output.splitlines()) == (
         2,
         [
-            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources gives it a date",
-            "not held against samples: OsuLatency.two_nodes.latency_8B: it has no bound",
-            "not held against samples: OsuOther.two_nodes.latency_8B: it has no bound",
-            "0 references held against samples, 2 not; 1 of unknown age; 0 do not fit",
+            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources has a date for it",
+            "not compared with samples: OsuLatency.two_nodes.latency_8B: the reference has no bound",
+            "not compared with samples: OsuOther.two_nodes.latency_8B: the reference has no bound",
+            "0 references compared with samples, 2 not; 1 of unknown age; 0 do not fit",
         ],
     )
 

@@ -65,11 +65,11 @@ def test_new_healthy_values_keep_to_the_bounds():
 @pytest.mark.parametrize(
     "values, why",
     [
-        (noise(n=19), "19 values, and it takes 20"),
-        (noise() * np.linspace(1, 0.8, 60), "it drifts from"),
+        (noise(n=19), "19 values, at least 20 needed"),
+        (noise() * np.linspace(1, 0.8, 60), "the level drifts from"),
         (noise() * np.where(np.arange(60) < 30, 1, 0.8), "the level changed"),
         (noise(share=0.005) * np.random.default_rng(2).choice([1, 1.3], 60), "two levels"),
-        (np.concatenate([np.zeros(29), [3.0]]), "half of the values are 0, or more"),
+        (np.concatenate([np.zeros(29), [3.0]]), "at least half of the values are 0"),
         (np.where(np.arange(60) % 15, noise(), [20 + number for number in range(60)]), "4 of 60 values are outliers"),
         (np.where(np.arange(60) % 20, noise(), 50 + noise(2, share=0.005) / 100), "two levels, 51 and 9"),
         (np.random.default_rng(1).normal(100, 60, 60).clip(1), "as large as the level"),

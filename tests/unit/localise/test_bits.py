@@ -42,7 +42,7 @@ class TestWhateverIsOnRecord:
         bits = [core("n1", 0, WRONG), core("n1", 1, OTHER), core("n2", 0, WRONG), core("n2", 1, "d" * 16)]
         judgement = judge(bits, 0, golden)
         assert judgement.findings == ()
-        assert judgement.nobody == ("dense: 4 cores (fused) disagree and none is known to be right",)
+        assert judgement.nobody == ("dense: 4 cores (fused) disagree, and the right value is unknown",)
 
 
 TIE = [core("n1", 0, WRONG), core("n2", 0, RIGHT)]
@@ -67,7 +67,7 @@ def test_all_alike_but_not_as_on_record_fails_and_names_nobody():
     bits = [core("n1", 0, WRONG), core("n2", 0, WRONG)]
     judgement = judge(bits, 0, ON_RECORD)
     assert judgement.findings == ()
-    assert "on record is aaaa" in judgement.nobody[0]
+    assert "recorded value is aaaa" in judgement.nobody[0]
 
 
 def test_instruction_sets_are_compared_apart():

@@ -70,5 +70,5 @@ def test_remote_memory_is_held_against_local(check):
 
 def test_one_domain_has_no_remote_memory(check):
     check.parsed = lambda parse, text: {"node1": node(1)}
-    with pytest.raises(SanityError, match="one NUMA domain only on node1"):
+    with pytest.raises(SanityError, match="one NUMA domain on node1"):
         check.read_matrices().evaluate()

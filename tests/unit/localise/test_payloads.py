@@ -22,7 +22,7 @@ def test_nothing_wrong_names_nobody():
 
 def test_one_message_names_the_pair():
     assert named({(1, 3): 1}) == [("link", "b-d", "in 1 of all messages")]
-    assert complaints(NODES, payloads({(1, 3): 1}), []) == ["b-d: 1 of 1000 messages have another content"]
+    assert complaints(NODES, payloads({(1, 3): 1}), []) == ["b-d: 1 of 1000 messages have wrong data"]
 
 
 def test_most_pairs_name_the_node():
@@ -42,5 +42,5 @@ def test_a_block_that_others_passed_on_names_nobody_and_is_told():
 
 def test_who_alone_got_wrong_data_is_named():
     broken = CollectiveBlocks("all-reduce", ((2, 2),), 1)
-    assert named(collectives=[broken]) == [("node", "c", "alone got wrong data of all-reduce")]
+    assert named(collectives=[broken]) == [("node", "c", "is the only node with wrong data of all-reduce")]
     assert suspects_of_payloads(["a", "b"], [], [CollectiveBlocks("all-reduce", ((1, 1),), 1)]) == []

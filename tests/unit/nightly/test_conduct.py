@@ -10,6 +10,7 @@ from kappa.app.conduct import night
 from kappa.app.conduct.night import BusyError, conduct, only_one
 from kappa.app.conduct.validation import Validation, using
 from kappa.core.sites.load import Site
+from reports.nightly.alert import NightAlert
 
 REFRAME = r"""#!/bin/bash
 for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done
@@ -103,6 +104,19 @@ def test_the_nodes_wait_for_a_run_by_hand_but_no_longer_than_the_night(called, t
 
 
 def test_a_second_night_says_which_is_running(tmp_path):
-    running = pytest.raises(BusyError, match=r"another night is running, or what it left \(process ")
+    running = pytest.raises(BusyError, match=r"^another night, .* holds the lock \(process ")
     with only_one(tmp_path), running, only_one(tmp_path):
         pass
+
+
+def test_an_alert_goes_out_when_all_is_written_and_its_failure_is_in_the_log(called, tmp_path, monkeypatch, capsys):
+    def published(*_, link, deliver, **__):
+        deliver(NightAlert(link, "text", "{}", ("findings",), "folder"))
+        return 1
+
+    monkeypatch.setattr(night, "publish", published)
+    called(f"--webhook-file={tmp_path / 'none'}", "--link=https://h/k")
+    [folder] = (tmp_path / "results/nights").iterdir()
+    [line] = [line for line in (folder / "night.log").read_text().splitlines() if line.startswith("alert: ")]
+    assert line.endswith(f"not delivered: cannot read {tmp_path / 'none'}: No such file or directory")
+    assert line in capsys.readouterr().err

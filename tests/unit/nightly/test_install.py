@@ -98,7 +98,7 @@ def test_the_chain_goes_to_the_cluster_of_the_site_by_its_commands(tmp_path, mon
     assert nightly.run(["schedule", "far", "sbatch", "--dry-run"]) == 0
     assert (tmp_path / "asked").read_text() == "beyond\nbeyond\n"
     submitted, shown = capsys.readouterr().out.splitlines()
-    assert submitted.startswith("night submitted: job 61, begins ")
+    assert submitted.startswith("night submitted: job 61 starts at ")
     assert shown.startswith("env SLURM_CLUSTERS=beyond sbatch --parsable ")
 
 

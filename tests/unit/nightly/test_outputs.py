@@ -8,11 +8,13 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
+from reports.nightly.alert import Links
 from reports.nightly.archive import Archive, months
 from reports.nightly.dashboard import render
 from reports.nightly.junit import junit
@@ -63,10 +65,10 @@ def test_message_and_dashboard_name_what_the_budget_left_out():
 
 
 def test_the_dashboard_names_a_lost_night():
-    assert "Lost, its machine failed" not in render("embedded", archive(night(0), night(1)), [])
+    assert "Lost night" not in render("embedded", archive(night(0), night(1)), [])
     lost = night(1, ended=None, state=State.INCOMPLETE, gaps=("the night left no report",))
     page = render("embedded", archive(night(0), lost, night(2)), [])
-    assert "the night of 2026-11-16 in night-00001" in page
+    assert "2026-11-16 in night-00001" in page
     assert "Changed since the night of 2026-11-15" in page
 
 
@@ -111,14 +113,46 @@ def test_prometheus_has_every_state_and_bound_and_no_list_of_nodes():
     assert bounds == [("lower", 400), ("lower", 400)]
 
 
+def exported():
+    text = prometheus("embedded", archive(failed_night(1, sessions=("session-11",))), [stepped(5)])
+    return set(re.findall(r"^# TYPE (kappa_[a-z_]+) gauge$", text, re.MULTILINE))
+
+
 def test_the_dashboard_of_grafana_draws_what_is_exported():
     text = (REPOSITORY / "docs/grafana.json").read_text(encoding="utf-8")
-    drawn = set(re.findall(r"kappa_[a-z_]+", text))
-    exported = prometheus("embedded", archive(failed_night(1, sessions=("session-11",))), [stepped(5)])
-    known = set(re.findall(r"^# TYPE (kappa_[a-z_]+) gauge$", exported, re.MULTILINE))
-    assert drawn == known
+    assert set(re.findall(r"kappa_[a-z_]+", text)) == exported()
     ids = [panel["id"] for panel in json.loads(text)["panels"]]
     assert len(ids) == len(set(ids))
+
+
+def test_the_nights_are_annotations_with_a_link_to_their_report():
+    [nights] = json.loads((REPOSITORY / "docs/grafana.json").read_text(encoding="utf-8"))["annotations"]["list"]
+    text = prometheus("embedded", archive(failed_night(1, folder="20261116T020000")), [], Links.of("https://h/k"))
+    [labels] = [dict(labels) for name, *labels in samples(text) if name == "kappa_night_info"]
+    assert labels["report"] == "https://h/k/nights/20261116T020000/report.html"
+    assert (labels["night"], labels["verdict"]) == ("2026-11-16", "FAIL")
+    named = set(re.findall(r"{{(\w+)}}", nights["titleFormat"] + nights["textFormat"]))
+    assert {"night", "verdict", "report"} == named <= labels.keys()
+
+
+def test_the_alert_rules_of_grafana_ask_for_what_is_exported():
+    document = yaml.safe_load((REPOSITORY / "docs/grafana-alerts.yaml").read_text(encoding="utf-8"))
+    assert document["apiVersion"] == 1
+    rules = [rule for group in document["groups"] for rule in group["rules"]]
+    panels = {panel["id"] for panel in json.loads((REPOSITORY / "docs/grafana.json").read_text("utf-8"))["panels"]}
+    assert len({rule["uid"] for rule in rules}) == len(rules) == 5
+    for rule in rules:
+        question, threshold = rule["data"]
+        asked = question["model"]["expr"]
+        assert (question["refId"], threshold["model"]["expression"]) == ("A", "A")
+        assert rule["condition"] == threshold["refId"] == threshold["model"]["refId"]
+        assert threshold["datasourceUid"] == "__expr__" and rule["panelId"] in panels
+        metrics = set(re.findall(r"kappa_\w+", asked))
+        assert metrics and metrics <= exported()
+        # Grafana takes `$labels` in such a file for a variable of its environment.
+        assert "$" not in str(rule)
+        kept = set(re.findall(r"\w+", " ".join(re.findall(r"(?:by|group_left) \(([^)]*)\)", asked))))
+        assert set(re.findall(r"\.Labels\.(\w+)", str(rule["annotations"]))) <= kept
 
 
 def test_prometheus_shows_no_value_of_an_earlier_night_as_the_newest():
@@ -200,7 +234,7 @@ def test_page_shows_the_fault_and_names_the_node():
 def test_page_and_message_show_what_was_done_to_nodes_as_text():
     done = archive(night(0, actions=(f"node2: drained for {HOSTILE}",)))
     page, said = render("embedded", done, []), message("embedded", done, [])
-    assert "Nodes out of service, or back" in page and "Nodes out of service, or back" in said
+    assert "Nodes drained or resumed" in page and "Nodes drained or resumed" in said
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
     assert "<script>" not in said and "node2: drained for" in said
     assert "out of service" not in render("embedded", archive(night(0)), []) + message(
@@ -211,14 +245,14 @@ def test_page_and_message_show_what_was_done_to_nodes_as_text():
 def test_the_page_says_how_to_get_values_enough():
     thin = JudgedSeries(series(np.arange(5.0)), SeriesFinding(FindingKind.THIN, 2, 2, 0, 5), False)
     page = render("embedded", archive(night(0)), [stepped(5), thin])
-    assert "2 series judged by their own past, 1 of them not yet: fewer than 8 values" in page
+    assert "1 of them have too few values yet: at least 8 are needed" in page
     assert "kappa validate embedded calibrate --repeat 20" in page and "kappa learn embedded" in page
 
 
 def test_page_of_one_night_without_figures():
     page = render("embedded", archive(night(0, state=State.INCOMPLETE, gaps=("the night left no report",))), [])
     assert "the night left no report" in page
-    assert "Two nights make a trend" in page
+    assert "A trend needs at least two nights" in page
 
 
 def test_hostile_text_is_text_on_the_page():

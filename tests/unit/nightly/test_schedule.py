@@ -160,8 +160,8 @@ def test_the_unit_runs_as_who_prints_it():
 @pytest.mark.parametrize(
     ("python", "status", "words"),
     [
-        (None, 2, "kappa cannot start: its Python environment is gone"),
-        ("echo 'SyntaxError: of Python 3.9' >&2; exit 1", 2, "older than Python 3.11; make it anew with `make setup`"),
+        (None, 2, "kappa cannot start: its Python environment is missing"),
+        ("echo 'SyntaxError: of Python 3.9' >&2; exit 1", 2, "older than Python 3.11; make a new one with `make"),
         ("exit 0", 7, ""),
     ],
 )

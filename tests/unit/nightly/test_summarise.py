@@ -69,7 +69,7 @@ def test_nodes_measured_by_one_job_are_each_covered_but_for_those_that_gave_noth
     keep_report(tmp_path, report([many]), "rotation/cpu-together-1/run-report.json")
     night = summarise(tmp_path, record(planned=("node1", "node2", "node3")), SITE)
     assert night.covered == ("node1", "node2")
-    assert "not every node whose turn it was came to a result: node3" in gaps(night)
+    assert "nodes due in the rotation have no result: node3" in gaps(night)
     assert list(night.suspects) == ["node2"]
 
 
@@ -82,7 +82,7 @@ def test_a_node_on_which_the_job_of_many_hung_leaves_the_others_uncovered(tmp_pa
     keep_report(tmp_path, report([hung]), "rotation/cpu-together-1/run-report.json")
     night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
     assert night.covered == ("node2",)
-    assert "not every node whose turn it was came to a result: node1" in gaps(night)
+    assert "nodes due in the rotation have no result: node1" in gaps(night)
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -95,7 +95,7 @@ def test_a_node_is_not_covered_when_the_session_of_a_check_left_no_report(tmp_pa
         keep_report(tmp_path, report([many]), "rotation/cpu-together-1/run-report.json")
     night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
     assert night.covered == (("node1", "node2") if together else ())
-    assert ("not every node whose turn it was came to a result: node[1-2]" in gaps(night)) is not together
+    assert ("nodes due in the rotation have no result: node[1-2]" in gaps(night)) is not together
 
 
 def test_a_retry_counts_for_its_own_node(tmp_path):
@@ -125,7 +125,7 @@ def test_a_fault_of_a_single_node_is_told_from_a_transient(tmp_path):
     assert list(night.suspects) == ["node2"]
     assert (night.counts["fail"], night.covered) == (1, ("node1", "node2"))
     [line] = [problem.line for problem in night.problems if problem.state is State.FAIL]
-    assert "node-bound: again so on node2, within bounds on node3" in line
+    assert "node-bound: out of bounds again on node2, within bounds on node3" in line
 
 
 def test_a_night_without_report_is_incomplete(tmp_path):
@@ -175,7 +175,7 @@ def test_what_could_not_be_done_to_a_node_makes_the_night_incomplete(tmp_path, c
     keep_report(tmp_path, complete())
     night = summarise(tmp_path, record(**changes), SITE)
     assert night.state is State.INCOMPLETE
-    assert "a node could not be taken out of service, or given back: " in gaps(night) and "denied" in gaps(night)
+    assert "a node could not be drained or resumed: " in gaps(night) and "denied" in gaps(night)
 
 
 def test_a_failure_before_the_cut_still_fails(tmp_path):

@@ -65,5 +65,5 @@ def test_every_reason_has_its_words_and_its_hint():
     assert texts["stopped"] == f"rank 2 of pair_sweep (process 317) is stopped (state T) {where}"
     waiting = BlamedNode(node="node3", reason="blocked", waits="openat of /home/x", **{**STOPPED, "state": "S"})
     assert "(state S), in openat of /home/x" in said(waiting)
-    assert texts["mpi"].endswith(f"; rank 2 of pair_sweep (process 317) stands {where}")
+    assert texts["mpi"].endswith(f"; rank 2 of pair_sweep (process 317) makes no progress {where}")
     assert not any("cable" in text for text in (*texts.values(), *HINTS.values()))

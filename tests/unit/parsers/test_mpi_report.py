@@ -53,7 +53,7 @@ def test_the_recorded_traffic_is_on_one_adapter():
     assert list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, [])) == []
     absent = [text for _, text in wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, ["ib0"])]
     assert len(absent) == 4
-    assert all(text.startswith("there is no adapter ib0: MPI used eth0 (10") for text in absent)
+    assert all(text.startswith("the adapter ib0 does not exist; MPI used eth0 (10") for text in absent)
 
 
 RAILS = {"mlx5_0:1": 50, "mlx5_1:1": 52, "ib0": 0, "eth0": 1}
@@ -67,10 +67,10 @@ RAILS = {"mlx5_0:1": 50, "mlx5_1:1": 52, "ib0": 0, "eth0": 1}
         ({**RAILS, "mlx5_0:1": 101, "mlx5_1:1": 0}, ["mlx5_*"], "fewer rails: mlx5_0:1 (101 %), mlx5_1:1 (0 %)"),
         ({**RAILS, "mlx5_0:1": 101, "mlx5_1:1": 0}, [], "fewer rails: mlx5_0:1 (101 %), mlx5_1:1 (0 %)"),
         # TCP over InfiniBand: the port counts it as well.
-        ({**RAILS, "ib0": 101}, ["mlx5_*"], "fell back to ib0 (101 %) in place of mlx5_0:1, mlx5_1:1"),
-        ({"mlx5_0:1": 0, "mlx5_1:1": 0, "ib0": 0, "eth0": 103}, [], "fell back to eth0 (103 %) in place of"),
-        ({"mlx5_0:1": 30, "mlx5_1:1": 20}, ["mlx5_*"], "no adapter counted most of what MPI sent: mlx5_0:1 (30 %)"),
-        ({"mlx5_0:1": 100}, ["mlx5_0:1", "mlx5_1:1"], "there is no adapter mlx5_1:1"),
+        ({**RAILS, "ib0": 101}, ["mlx5_*"], "fell back to ib0 (101 %) instead of mlx5_0:1, mlx5_1:1"),
+        ({"mlx5_0:1": 0, "mlx5_1:1": 0, "ib0": 0, "eth0": 103}, [], "fell back to eth0 (103 %) instead of"),
+        ({"mlx5_0:1": 30, "mlx5_1:1": 20}, ["mlx5_*"], "no adapter counted most of MPI's data: mlx5_0:1 (30 %)"),
+        ({"mlx5_0:1": 100}, ["mlx5_0:1", "mlx5_1:1"], "the adapter mlx5_1:1 does not exist"),
     ],
 )
 def test_adapters(counted, expected, text):
@@ -87,7 +87,7 @@ OVER_ETH = {"mlx5_0:1": 1, "eth0": 101}
 
 def test_nobody_is_named_where_half_of_the_nodes_use_another_adapter():
     sent = {"n1": {"ib0": 101, "eth0": 0}, "n2": {"ib0": 0, "eth0": 101}}
-    assert unlike_any(100, sent, True) == "there are no adapters that most nodes use: 1 nodes eth0; 1 nodes ib0"
+    assert unlike_any(100, sent, True) == "nodes use different adapters: 1 nodes eth0; 1 nodes ib0"
     assert list(wrong_adapters(100, sent, [])) == []
     four = {**sent, "n3": sent["n1"], "n4": sent["n2"]}
     assert unlike_any(100, four, False) and not list(wrong_adapters(100, four, []))
@@ -107,7 +107,7 @@ def test_all_nodes_fell_back_to_tcp_over_infiniband_whose_ports_count_that_too()
     # The port also counts the headers of InfiniBand.
     sent = {f"n{number}": {"eth0": 1, "ib0": 104, "mlx5_0:1": 108} for number in range(1, 5)}
     rdma, over_ethernet = {"ib0": 2, "mlx5_0:1": 108}, {"eth1": 104, "irdma0:1": 104}
-    said = "MPI fell back to TCP: IP over InfiniBand (ib0) carried what MPI sent, no RDMA"
+    said = "MPI fell back to TCP: IP over InfiniBand (ib0) carried its data, and not RDMA"
     assert unlike_any(100, sent, False, {"ib0"}) == said
     assert unlike_any(100, sent, True, {"ib0"}) is None
     # Something else sends a little over it, or the driver of an Ethernet adapter counts RDMA in both places.
@@ -119,7 +119,7 @@ def test_all_nodes_fell_back_to_tcp_over_infiniband_whose_ports_count_that_too()
     # On one node of many it is that node's fault.
     one = {**dict.fromkeys(sent, rdma), "n4": sent["n4"]}
     assert unlike_any(100, one, False, {"ib0"}) is None
-    assert list(wrong_adapters(100, one, [])) == [("n4", "fell back to ib0 (104 %) in place of mlx5_0:1")]
+    assert list(wrong_adapters(100, one, [])) == [("n4", "fell back to ib0 (104 %) instead of mlx5_0:1")]
 
 
 @pytest.mark.parametrize("expected", [[], ["mlx5_*"]])
@@ -134,7 +134,7 @@ def test_each_of_twelve_rails_carries_a_twelfth(expected):
 def test_where_a_host_says_what_it_uses_all_have_to():
     nodes = ["n1", "n2", "n3"]
     assert silent_hosts({"n1.site": 0, "n3.site": 0}, nodes) == (
-        "MPI says on 2 of 3 nodes what it uses, and nothing on n2"
+        "MPI printed its transport on 2 of 3 nodes, but not on n2"
     )
     assert silent_hosts({"a": 0, "b": 0, "c": 0}, nodes) is None
     assert silent_hosts({"": 0}, nodes) is None

@@ -122,7 +122,7 @@ def test_another_task_never_appears(tmp_path):
     process = start_task(0, 3, "--timeout", "0.3", folder=tmp_path)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert "no word from tasks [1, 2]" in err
+    assert "no answer from tasks [1, 2]" in err
     assert len(job_scripts.node_facts(out)) == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -99,7 +99,7 @@ def test_reads_that_fail_or_bring_other_bytes_are_counted(calls, tmp_path, monke
 
     monkeypatch.setattr(calls.os, "pread", damaged)
     told = calls.told(str(tmp_path), 0.01, 1024)
-    assert told["failed"] == {"read: Input/output error": 1, "read: other bytes than were written": 1}
+    assert told["failed"] == {"read: Input/output error": 1, "read: the bytes differ from the written bytes": 1}
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_family_that_waited_for_six_nights_comes_before_all_else():
     since = RAN_LAST_NIGHT | {"ior_easy": 6, "ior_node": 6}
     chosen = select(1.05, NIGHT, FOUND, since, 9)
     assert names(chosen.taken) == ["state_free", "ior_node", "health_all", "links_pairs"]
-    assert chosen.taken[1].why == "its family is due"
+    assert chosen.taken[1].why == "family is due"
     # One of its checks ran five nights ago: the family is not due.
     assert names(select(1.05, NIGHT, FOUND, since | {"ior_easy": 5}, 9).taken)[1] == "health_all"
 
@@ -87,10 +87,10 @@ def test_in_any_seven_nights_every_family_runs(budget):
 
 
 def test_a_budget_in_which_not_every_family_has_its_turn():
-    with pytest.raises(InputError, match=r"--budget 0.3 is too small .* the dearest of these 1; expected at least 1"):
+    with pytest.raises(InputError, match=r"--budget 0.3 is too small .* the most expensive of these 1"):
         select(0.3, NIGHT, FOUND, {}, 0)
     many = planned(**{f"f{number}_x": 1 for number in range(14)})
-    with pytest.raises(InputError, match="each of 14 families takes 14 node-hours") as refused:
+    with pytest.raises(InputError, match="of the 14 families take 14 node-hours") as refused:
         select(1.5, many, {}, {}, 0)
     enough = float(re.search(r"at least ([0-9.]+)", str(refused.value))[1])
     assert select(enough, many, {}, {}, 0).taken
@@ -103,7 +103,7 @@ def test_what_a_seventh_night_goes_by_without_is_told():
 
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
-# | check | faults that it can see | failed in rounds with those | …
+# | check | faults that it can see | failed in rounds with these faults | …
 ROW = re.compile(r"\| (\w+) \| [^|]+ \| (\d+)/\d+ [^|]*\| [^|]+\| \d+/\d+ ")
 
 

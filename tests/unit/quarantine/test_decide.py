@@ -31,7 +31,7 @@ def test_nobody_named_is_nothing_done():
 @pytest.mark.parametrize(
     ("node", "why"),
     [
-        (drained("node2", "fan broken"), "node2 is drained, for the reason 'fan broken': it is out of service already"),
+        (drained("node2", "fan broken"), "node2 is drained, for the reason 'fan broken': out of service already"),
         (drained("node2", "kappa-quarantine 20200101T000000000: another Kappa"), "out of service already"),
         (NodeNow("node2", frozenset({"cpu"}), "down", usable=False, reason="Not responding"), "node2 is down"),
         (NodeNow("node2", frozenset({"cpu"}), "maint", usable=False, reserved=True), "node2 is maint"),
@@ -43,19 +43,19 @@ def test_what_somebody_else_decides_is_left_alone(node, why):
 
 
 def test_a_name_that_slurm_does_not_know_reaches_no_command():
-    assert decided(named("node2; rm -r /"), cluster()) == {"node2; rm -r /": "Slurm lists no such node"}
+    assert decided(named("node2; rm -r /"), cluster()) == {"node2; rm -r /": "Slurm does not list this node"}
 
 
 def test_a_node_in_quarantine_is_not_drained_again():
     held = action("node2")
     nodes = cluster(node2=drained("node2", f"{held.mark} slow"))
-    assert decided(named("node2"), nodes, [held]) == {"node2": "it is in quarantine already"}
+    assert decided(named("node2"), nodes, [held]) == {"node2": "the node is in quarantine already"}
 
 
 def test_what_was_measured_before_the_node_was_given_back_counts_no_more():
     back = action("node2", what="return", time=NOW - HOUR_S)
     why = decided(named("node2"), cluster(), [back], measured=NOW - 2 * HOUR_S)["node2"]
-    assert why == "it was given back after this was measured"
+    assert why == "the node was resumed after the measurement"
     assert not decided(named("node2"), cluster(), [back], measured=NOW - HOUR_S / 2)["node2"]
     failed = replace(back, outcome="declined")
     assert not decided(named("node2"), cluster(), [failed], measured=NOW - 2 * HOUR_S)["node2"]
@@ -66,7 +66,7 @@ def test_half_of_a_partition_or_more_is_no_nodes_fault(size, faults):
     nodes = [f"node{number}" for number in range(1, faults + 1)]
     found = decided(named(*nodes), cluster(size), rule=replace(RULE, most_a_night=99))
     if 2 * faults >= size:
-        assert all(f"{faults} of the {size} node" in why and "nothing is done" in why for why in found.values())
+        assert all(f"{faults} of {size} node" in why and "drains no node" in why for why in found.values())
     else:
         assert not any(found.values())
 
@@ -74,7 +74,7 @@ def test_half_of_a_partition_or_more_is_no_nodes_fault(size, faults):
 def test_what_is_in_quarantine_counts_to_the_half():
     held = [action(f"node{number}") for number in (1, 2, 3)]
     out = {one.node: drained(one.node, one.mark) for one in held}
-    assert "4 of the 8 nodes" in decided(named("node4"), cluster(8, **out), held)["node4"]
+    assert "4 of 8 nodes" in decided(named("node4"), cluster(8, **out), held)["node4"]
     assert not decided(named("node4"), cluster(9, **out), held)["node4"]
 
 
@@ -82,13 +82,13 @@ def test_half_of_any_partition_of_the_node_keeps_it_and_no_other():
     both = NodeNow("node1", frozenset({"cpu", "debug"}), "idle", usable=True)
     other = NodeNow("debug2", frozenset({"debug"}), "idle", usable=True)
     found = decided(named("node1", "node2"), cluster(node1=both, debug2=other))
-    assert "1 of the 2 nodes of partition debug" in found["node1"]
+    assert "1 of 2 nodes of partition debug" in found["node1"]
     assert not found["node2"]
 
 
 def test_the_last_node_that_takes_jobs_stays():
     out = {f"node{number}": drained(f"node{number}", "old") for number in range(2, 9)}
-    assert "the last node of partition cpu" in decided(named("node1"), cluster(**out))["node1"]
+    assert "the last one of partition cpu" in decided(named("node1"), cluster(**out))["node1"]
     del out["node8"]
     assert not decided(named("node1"), cluster(**out))["node1"]
     found = decided(named("node1", "node8"), cluster(**out), rule=replace(RULE, most_a_night=9))
@@ -100,7 +100,7 @@ def test_at_most_so_many_a_night_and_those_with_most_evidence_first():
     found = decided(names, cluster())
     assert list(found) == ["node3", "node1", "node2"]
     assert [bool(why) for why in found.values()] == [False, True, True]
-    assert "node3 was tonight, and the rule allows 1 node a night" in found["node1"]
+    assert "node3 was drained this night; the rule allows 1 node a night" in found["node1"]
     assert [bool(why) for why in decided(names, cluster(), rule=replace(RULE, most_a_night=2)).values()] == [
         False, False, True,
     ]  # fmt: skip

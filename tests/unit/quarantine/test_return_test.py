@@ -43,7 +43,7 @@ def test_a_failure_fails_it_and_is_evidence(tested):
 def test_a_failure_that_names_another_node_is_no_result_for_this_one(tested):
     found = tested(measured(900.0, suspects=["node1"], findings=[finding("node1")]))
     assert found.state is State.INCOMPLETE
-    assert "names node1: no comparison for this node" in found.why[0]
+    assert "names node1, so it does not test this node" in found.why[0]
 
 
 def test_a_check_that_had_named_it_and_ran_elsewhere_is_missing(tested):

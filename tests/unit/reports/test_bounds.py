@@ -97,8 +97,8 @@ def test_terminal_page_and_json_show_them(tmp_path, capsys):
     found = verdict(tmp_path)
     show(found)
     said = capsys.readouterr().out
-    assert "Weakest bounds" in said and "9.0% slower in a run, 3.0% in a week of nights" in said
-    assert "2 bounds of other origin do not say" in " ".join(said.split())
+    assert "Weakest bounds" in said and "9.0% slower in one run, 3.0% in a week of nights" in said
+    assert "unknown for 2 other bounds" in " ".join(said.split())
     assert "Weakest bounds" in (page := render(found)) and "9.0 %" in page
     assert json.loads(to_json(found))["weakest_bounds"][0]["finds_in_a_run"] == 0.09
 

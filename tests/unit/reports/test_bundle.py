@@ -59,7 +59,7 @@ def test_what_is_in_it(run, tmp_path):
     assert found[f"{case}/rfm_job.err"] == "slow\n"
     assert found["cases/1-OsuLatency/1-first/rfm_job.out"] == "as it was at first\n"
     assert not [name for name in found if "passwd" in name]
-    assert f"{case}/figures.bin: no text" in found["REDACTED.txt"]
+    assert f"{case}/figures.bin: not a text file" in found["REDACTED.txt"]
     about = found["README.txt"]
     assert "FAIL of embedded, mode nightly" in about and "OsuLatency" in about and "ReFrame: " in about
     assert "kappa validate embedded full -n /" in about and "nodelist=node1,node2" in about

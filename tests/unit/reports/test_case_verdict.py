@@ -82,7 +82,7 @@ def test_what_had_no_job_names_nobody(tmp_path):
         ("JobBlockedError", "Slurm would not have started the job: AccountNotAllowed", "-J account="),
         ("JobBlockedError", "Slurm would not have started the job: ReqNodeNotAvail", "no node is to blame"),
         ("JobBlockedError", "Slurm would not have started the job: launch failed requeued held", "prolog"),
-        ("UntoldError", "Slurm has told nothing of the job for 1 min: Unable to contact slurm controller", "scontrol"),
+        ("UntoldError", "Slurm has not reported the job's state: Unable to contact slurm controller", "scontrol"),
     ],
 )
 def test_a_job_that_never_began_or_is_not_known_to_have_ended_names_nobody(tmp_path, error, said, remedy):
@@ -135,15 +135,15 @@ def test_a_program_that_hangs_where_there_is_no_slurm_fails(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"result": "fail_deps"}, "skipped, because a case that it needs failed"),
+        ({"result": "fail_deps"}, "skipped, because a case that it depends on failed"),
         ({"result": "<unknown>"}, "ended as '<unknown>'"),
         ({"result": "xpass"}, "passed although marked as a known failure"),
-        ({"reference_problem": "network.yaml: not valid YAML"}, "the references could not be used"),
+        ({"reference_problem": "network.yaml: not valid YAML"}, "the references are not usable"),
         ({"unmeasured": {"fraction_of_peak": "partition cpu has no peak"}},
-         "the site does not state what a metric follows from"),
+         "site.yaml lacks a value that a metric is derived from"),
         ({"perfvalues": {}}, "no value was measured"),
         ({"perfvalues": None, "declared_metrics": ["a", "b"]}, "no value was measured"),
-        ({"perfvalues": {}, "declared_metrics": []}, "the check measures nothing"),
+        ({"perfvalues": {}, "declared_metrics": []}, "the check measures no metric"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [None, 500, None, 0, "us", None]}}, "no value was measured"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}, "no reference"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [9, 500, None, -0.1, "us", "pass"]}}, "the bounds are not valid"),

@@ -108,14 +108,14 @@ def test_a_site_that_is_not_there(saved, called):
         entry["system"] = "nowhere"
     status, text, _ = called("verdict", saved(document))
     assert status == 2
-    assert "the report's site is not known" in text
+    assert "the report's site is unknown" in text
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("verdict", "none.json"), "there is no file or folder none.json"),
-        (("verdict", "tests/unit/reports"), "neither run-report*.json nor report*.json is in this folder"),
+        (("verdict", "tests/unit/reports"), "no run-report*.json or report*.json in this folder"),
         (("verdict", DATA / "campaign.json", "--site", "none"), "there is no site 'none'"),
         (("verdict", DATA / "campaign.json", "--mode", "x"), "--mode x: "),
         (("verdict", DATA / "campaign.json", "--json", "none/v.json"), "cannot write none/v.json: No such file"),

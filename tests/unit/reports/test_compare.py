@@ -162,7 +162,8 @@ def test_the_last_run_stands_beside_each_metric(nights):
     page = render_run(judge_report(last := nights(10.0, 10.1, 9.9, 12.0)), past_of(last))
     assert "Last run: 2026-11-03" in page
     assert '<td class="number last" data-title="Last run" data-key="0.2121' in page
-    assert "+21 % (" in page
+    assert '+21 %<span class="screen"> (' in page
+    assert page.count('class="spark"') == 1 and "4 runs, this one last: 10, 10.1, 9.9, 12" in page
     assert "Last run" not in render_run(judge_report(last))
 
 

@@ -46,7 +46,7 @@ def test_node_bound(campaign):
     found = the_case(verdict)
     assert verdict.state is State.FAIL
     assert diagnose(found) is Diagnosis.NODE_BOUND
-    assert explain(found) == "node-bound: again so on node[1-2], within bounds on node[3-4]"
+    assert explain(found) == "node-bound: out of bounds again on node[1-2], within bounds on node[3-4]"
     assert found.suspicion and found.suspicion.nodes == ("node1", "node2")
     assert [suspect.failures for suspect in verdict.suspects] == [1, 1]
 

@@ -56,7 +56,7 @@ def test_a_family_may_leave_a_scale_out(tmp_path):
 def test_a_scale_that_the_partition_can_run_is_not_dropped_in_silence(tmp_path):
     cases = {TWO_NODES: ["scale_two_nodes"]}
     misspelt = with_census(cases, features=["scale_one_node", "scale_each_node", "scale_two_node"])
-    what = "a scale that the partition can run is left out"
+    what = "the partition can run a scale that it leaves out"
     assert expected_gaps(misspelt, tmp_path) == [(what, "scale_two_nodes on cpu")]
     assert expected_gaps(misspelt, tmp_path, **left_out("scale_two_nodes")) == []
     # A reason for one family is none for the others.
@@ -92,7 +92,7 @@ def test_a_feature_that_is_lacking_without_a_reason_is_a_gap(tmp_path):
     site = ToldSite()
     site.unexplained = {"nightly": [Unexplained("cpu", ("emt|emt-build",), ("a/b", "c/d", "e/f", "g/h"))]}.get
     [gap] = judged(with_census({TWO_NODES: ["scale_two_nodes"]}), tmp_path, site=site).gaps
-    assert gap.what == "a feature is lacking without a reason"
+    assert gap.what == "a feature is missing without a reason"
     assert gap.place == "emt or emt-build on cpu: for a/b, c/d, e/f, …"
     assert "expected.yaml" in gap.remedy
 
@@ -124,7 +124,7 @@ def test_one_reason_for_what_was_not_selected():
     kept, one = in_one([*ABSENT, NOT_RUN], "reframe -r -n NodeLinks", "smoke")
     assert kept == NOT_RUN
     assert one.what == "only a part of mode smoke was selected"
-    assert one.place == "-n NodeLinks leaves out 33 of what it expects"
+    assert one.place == "-n NodeLinks leaves out 33 expected families, checks or cases"
 
 
 def test_without_a_selection_each_is_said():

@@ -77,10 +77,10 @@ def test_the_node_stays_blamed_whatever_the_others_give(judged):
     left = ["node1", "node3", "node4"]
     fine = judged([hung(["node1", "node2"])], [placed(latency(), left)])
     assert (fine.state, [suspect.node for suspect in fine.suspects]) == (State.FAIL, ["node2"])
-    assert explain(the_case(fine)) == "on the nodes left, node[1,3-4]: within bounds"
+    assert explain(the_case(fine)) == "on the remaining nodes node[1,3-4]: within bounds"
     both = judged([hung(["node1", "node2"])], [hung(left, on="node4")])
     assert [suspect.node for suspect in both.suspects] == ["node2", "node4"]
-    assert explain(the_case(both)) == "on the nodes left, node[1,3-4]: FAIL, too"
+    assert explain(the_case(both)) == "on the remaining nodes node[1,3-4]: FAIL, too"
 
 
 def test_a_program_that_crashes_on_the_others_too_blames_nobody(judged):
@@ -89,7 +89,7 @@ def test_a_program_that_crashes_on_the_others_too_blames_nobody(judged):
     assert [suspect.node for suspect in fine.suspects] == ["node2"]
     both = judged([first], [hung(left, on="node4", quantity=RANK_CRASHED)])
     assert (both.state, both.suspects) == (State.FAIL, ())
-    assert explain(the_case(both)) == "on the nodes left, node[1,3-4]: FAIL, too"
+    assert explain(the_case(both)) == "on the remaining nodes node[1,3-4]: FAIL, too"
 
 
 def test_what_slurm_ended_blames_no_node_by_elimination(judged):

@@ -169,13 +169,13 @@ def of_unknown_compression():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no archive"), (b"PK\x03\x04", "no archive"), (archive_of(bytes(2**22)), "larger than"),
-        (archive_of(headed("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 100000000)}")), "no archive"),
-        (archive_of(headed("{'shape': (((")), "no archive"), (damaged_stream(), "no archive"),
-        (of_unknown_compression(), "no archive"), (archive_of(b"text"), "not 65 x 65"),
-        (archive(other=np.zeros(1)), "no archive"),
+        (b"", "NumPy archive"), (b"PK\x03\x04", "NumPy archive"), (archive_of(bytes(2**22)), "larger than"),
+        (archive_of(headed("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 10000000)}")), "NumPy archive"),
+        (archive_of(headed("{'shape': (((")), "NumPy archive"), (damaged_stream(), "NumPy archive"),
+        (of_unknown_compression(), "NumPy archive"), (archive_of(b"text"), "not 65 x 65"),
+        (archive(other=np.zeros(1)), "NumPy archive"),
         (archive(values=np.zeros((2, 2), dtype=np.float32)), "not 65 x 65"),
-        (archive(values=np.array([[{}]], dtype=object)), "no archive"),
+        (archive(values=np.array([[{}]], dtype=object)), "NumPy archive"),
         (archive(values=np.zeros((SIZE, SIZE), dtype=np.int32)), "not 65 x 65"),
     ],
 )  # fmt: skip
@@ -192,5 +192,5 @@ def test_the_page_draws_it_or_says_that_it_is_not_kept(matrix, tmp_path):
     assert [plot.title for plot in plots] == ["NodeLinks: bandwidth between nodes of scratch"] and notes == []
     (tmp_path / "matrices" / matrix.file.name).unlink()
     plots, [note] = pair_plots(verdict().cases)
-    assert plots == [] and "not kept" in note and "Of its figures, the median was 2" in note
+    assert plots == [] and "not kept" in note and "Its median was 2" in note
     assert "not kept" in render(verdict())

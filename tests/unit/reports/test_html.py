@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from kappa.core.vocabulary.checks import catalogue
 from reports.show.run_page import render
 from tests.unit.reports.samples import case, complete, finding, judged, latency, recorded, report
 
@@ -45,6 +46,14 @@ def page(tmp_path):
     return lambda document: Page(render(judged(document, tmp_path)))
 
 
+def test_a_figure_out_of_bounds_says_what_it_means_and_another_failure_does_not(page):
+    means = catalogue()["OsuLatency"].failure_means
+    assert means in page(report([latency(value=900)])).text
+    killed = latency(value=None, perfvalues=None, result="fail", fail_phase="run", descr="latency")
+    told = page(report([killed])).text
+    assert means not in told and "kappa docs OsuLatency" in told
+
+
 def hostile_report():
     entry = latency(
         value=900, name=HOSTILE, hint=HOSTILE, fail_reason=HOSTILE, job_nodelist=[HOSTILE], suspects=[HOSTILE],
@@ -72,7 +81,7 @@ def test_every_section(page):
     ids = [attributes["id"] for tag, attributes in found.elements if tag == "section" and "id" in attributes]
     assert ids == [
         "failures", "suspects", "known", "unstable", "results",
-        "curves", "nodes", "not-provided", "provenance", "session",
+        "curves", "nodes", "few", "not-provided", "provenance", "session",
     ]  # fmt: skip
     assert "1 of 49 cases failed; suspect: node2." in found.text
     assert "latency_8B 900 us, allowed ≤ 500 (+80 % from the reference)" in found.text
@@ -141,7 +150,7 @@ def test_nothing_is_loaded_from_anywhere(page):
 def test_a_report_without_plots_carries_no_bokeh(tmp_path):
     text = render(judged(report([]), tmp_path))
     assert "INCOMPLETE" in text
-    assert "The report holds no case." in text
+    assert "The report has no case." in text
     assert len(text) < 40_000
 
 
@@ -184,7 +193,7 @@ def test_a_case_that_is_worse_than_its_metrics_has_a_row(page):
 def test_the_numbers_of_plots_are_in_tables_too(page):
     text = page(report([case("OsuLatency %placement=two_nodes"), case("PartitionHealth")])).text
     assert " 1 048 576 " in text
-    assert "memory (GiB)" in text
+    assert "memory per node (GiB)" in text
 
 
 def test_evidence_comes_with_a_suggestion_that_is_only_text(page):

@@ -84,14 +84,14 @@ def test_zero_cases(tmp_path):
     for document in (report([]), report(), {**report(), "runs": []}):
         verdict = judged(document, tmp_path)
         assert verdict.state is State.INCOMPLETE
-        assert "the report holds no case" in kinds(verdict)
+        assert "the report has no case" in kinds(verdict)
 
 
 def test_an_unknown_site(tmp_path):
     verdict = judge(loaded(complete(), tmp_path), None, site_problem="no folder site_configs/nowhere")
     assert (verdict.state, verdict.mode) == (State.INCOMPLETE, "nightly")
     assert [(gap.what, gap.detail) for gap in verdict.gaps] == [
-        ("the report's site is not known", "no folder site_configs/nowhere")
+        ("the report's site is unknown", "no folder site_configs/nowhere")
     ]
 
 
@@ -143,8 +143,8 @@ def test_state_that_no_node_has_is_listed_and_changes_no_verdict(tmp_path):
     verdict, without = judged(complete(health), tmp_path), judged(complete(case("PartitionHealth")), tmp_path)
     assert (verdict.state, verdict.gaps) == (without.state, without.gaps)
     [entry] = set(verdict.not_provided) - set(without.not_provided)
-    assert (entry.check, entry.reason) == ("PartitionHealth", "InfiniBand, energy (RAPL): no node of cpu tells of it")
-    assert "no node of cpu tells of it" in to_json(verdict)
+    assert (entry.check, entry.reason) == ("PartitionHealth", "InfiniBand, energy (RAPL): no node of cpu reports it")
+    assert "no node of cpu reports it" in to_json(verdict)
 
 
 def test_what_spack_could_install_is_not_provided_with_the_command(tmp_path):
@@ -162,7 +162,8 @@ def test_a_check_tagged_with_the_mode_of_an_expected_family(tmp_path):
     for entry in document["runs"][0]["testcases"][0]["census"]["checks"]:
         entry["tags"] = ["nightly"] if entry["name"] in ("OsuLatency", "OsuBandwidth", "Hpl") else []
     verdict = judged(document, tmp_path)
-    assert [(gap.where, gap.detail) for gap in verdict.gaps] == [("OsuBandwidth", "the report holds no case of it")]
+    found = [(gap.where, gap.detail) for gap in verdict.gaps]
+    assert found == [("OsuBandwidth", "the report has no case of this check")]
 
 
 def test_no_census(tmp_path):
@@ -185,7 +186,7 @@ def test_a_check_that_did_not_load(tmp_path):
 
 def test_a_problem_with_the_references(tmp_path):
     verdict = judged(complete(latency("gpu", reference_problem="network.yaml: not valid YAML")), tmp_path)
-    assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the references could not be used"})
+    assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the references are not usable"})
 
 
 def test_the_mode(tmp_path):
@@ -196,9 +197,9 @@ def test_the_mode(tmp_path):
     without = structs.replace(session, mode=None)
     assert judge(without, site).mode_origin == "the site's default"
     verdict = judge(structs.replace(session, mode="hourly"), site)
-    assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the site has nothing to run in this mode"})
+    assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the site has no check in this mode"})
     [gap] = verdict.gaps
-    assert (gap.detail, gap.remedy) == ("hourly", "the site's modes are nightly, full: choose one with --mode")
+    assert (gap.detail, gap.remedy) == ("hourly", "choose one of the site's modes with --mode: nightly, full")
 
 
 def test_a_known_failure_is_listed_and_passes(tmp_path):

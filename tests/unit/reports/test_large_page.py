@@ -36,7 +36,7 @@ def test_a_browser_opens_that_of_ten_thousand_nodes(tmp_path):
 
 def test_its_results_are_as_many_as_its_metrics(page):
     assert page.count("data-state=") < 150, "not a row for each node"
-    assert "511 cases alike" in page
+    assert "511 equal cases" in page
 
 
 def test_the_slow_node_has_its_name_in_every_strip_that_it_is_slow_in(page):

@@ -25,12 +25,13 @@ def test_which_differ_and_by_how_much(tmp_path):
     [found] = compared_libraries(cases_of(tmp_path, openmpi, mpich))
     assert found.libraries == (("openmpi", "openmpi 1.0"), ("mpich", "mpich 1.0"))
     assert [row.ranks for row in found.rows] == [2, 4, 8]
-    assert [row.differ for row in found.rows] == [(), ("mpich has 3 us less than openmpi",), ()]
+    assert [row.differ for row in found.rows] == [(), ("mpich takes 3 us less than openmpi",), ()]
     assert found.rows[2].cells[0] is None
     # Five rounds do not give 95 %: the interval is all of them, and says how sure that is.
     assert found.method.startswith("93.8 % confidence, order statistics 1 and 5 of 5")
     [table] = library_listings(cases_of(tmp_path, openmpi, mpich))
-    assert table.rows[1] == ("step, 2 nodes", "4", "5.2 (5 … 5.4)", "2.2 (2 … 2.4)", "mpich has 3 us less than openmpi")
+    difference = "mpich takes 3 us less than openmpi"
+    assert table.rows[1] == ("step, 2 nodes", "4", "5.2 (5 … 5.4)", "2.2 (2 … 2.4)", difference)
 
 
 def test_one_round_says_nothing(tmp_path):

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from reports.show.node_strips import NAMES_LIMIT, OUTLIERS_NAMED, ROWS_LIMIT, node_strips
+from reports.show.node_strips import NAMES_LIMIT, OUTLIERS_NAMED, ROWS_LIMIT, node_strips, without_strip
 from tests.unit.reports.samples import case, judged, latency, report
 
 BY_FACTS = {"result": "fail", "fail_phase": "sanity"}
@@ -21,15 +21,21 @@ def each_node(values, **changes):
 
 def test_nodes_side_by_side(tmp_path):
     strips = strips_of(tmp_path, *(case("PartitionHealth", where) for where in ("cpu", "gpu", "scratch")))
-    assert [strip.title for strip in strips] == [
-        "PartitionHealth: clock_offset per node",
-        "PartitionHealth: memory per node",
-    ]
-    memory = strips[1]
-    assert memory.header[2] == "memory (GiB)"
-    assert len(memory.rows) == 8
-    assert memory.rows[0][2] == "23.54"
-    assert (memory.named, memory.with_figures) == (True, True)
+    (offsets,) = strips
+    assert offsets.title == "PartitionHealth: clock_offset per node"
+    assert offsets.header[2] == "clock_offset (us)"
+    assert len(offsets.rows) == 8
+    assert (offsets.named, offsets.with_figures) == (True, True)
+
+
+def test_what_is_alike_or_of_two_nodes_is_told_in_words(tmp_path):
+    cases = [*(case("PartitionHealth", where) for where in ("cpu", "gpu", "scratch")), each_node({"a1": 4, "a2": 5})]
+    told = without_strip(judged(report(cases), tmp_path).cases)
+    assert told == [
+        ("PartitionHealth: memory per node (GiB)", "cpu each_node, gpu each_node, scratch each_node",
+         "23.54 on node[1-4]"),
+        ("OsuLatency: m per node (us)", "cpu two_nodes", "4 on a1; 5 on a2"),
+    ]  # fmt: skip
 
 
 def test_they_are_sorted_by_value(tmp_path):
@@ -48,9 +54,10 @@ def test_suspects_are_marked(tmp_path):
 
 
 def test_nodes_without_a_figure_are_left_out(tmp_path):
-    figures = {"m": {"unit": "us", "values": {"node1": math.nan, "node2": 5}}, "empty": {"unit": "", "values": {}}}
+    values = {"node1": math.nan, "node2": 5, "node3": 6, "node4": 7}
+    figures = {"m": {"unit": "us", "values": values}, "empty": {"unit": "", "values": {}}}
     (strip,) = strips_of(tmp_path, latency(per_node=figures))
-    assert [row[1] for row in strip.rows] == ["node2"]
+    assert [row[1] for row in strip.rows] == ["node2", "node3", "node4"]
 
 
 def test_of_many_nodes_what_stands_out_is_named(tmp_path):
@@ -66,7 +73,7 @@ def test_of_many_nodes_what_stands_out_is_named(tmp_path):
     assert all(lower - upper >= 75 for upper, lower in itertools.pairwise(heights)), "none over another"
     assert len(strip.rows) < ROWS_LIMIT
     assert strip.rows[0][:2] == ("cpu two_nodes", "all 1000: median")
-    assert "◆ 20 nodes stand out besides." in strip.caption
+    assert "◆ 20 other nodes stand out." in strip.caption
     assert len(strip.hover) == 1000
 
 
@@ -95,10 +102,11 @@ def test_the_bound_is_that_of_the_metric_that_judges_the_strip(metric, drawn, tm
 
 
 def test_a_bound_far_away_is_told_and_not_drawn(tmp_path):
-    entry = each_node({"node1": 90, "node2": 100}, perfvalues={"embedded:cpu:slowest": [90, 2, 0, None, "us", "pass"]})
+    slowest = {"embedded:cpu:slowest": [90, 2, 0, None, "us", "pass"]}
+    entry = each_node({"node1": 90, "node2": 100, "node3": 110}, perfvalues=slowest)
     (strip,) = strips_of(tmp_path, entry)
     assert strip.stretches[0].bounds == []
-    assert "Bound beyond what is drawn: 2 us." in strip.caption
+    assert "Bound outside the drawn range: 2 us." in strip.caption
 
 
 def test_the_same_case_on_one_node_after_the_other_is_compared(tmp_path):

@@ -56,7 +56,7 @@ def test_curves_of_one_check_share_a_plot(tmp_path):
 
 
 def test_bounds_are_drawn_where_a_metric_gates_and_failures_are_crossed(tmp_path):
-    good = plots_of(report([latency(curves=curve([[1, 8], [8, 9]]))]), tmp_path)[0]
+    good = plots_of(report([latency(curves=curve([[1, 8], [4, 8], [8, 9]]))]), tmp_path)[0]
     columns, markers = drawn(good.item)
     bounds = next(source for source in columns if "bound" in source)
     assert (bounds["x"], bounds["value"], bounds["bound"], bounds["marker"]) == (
@@ -67,7 +67,7 @@ def test_bounds_are_drawn_where_a_metric_gates_and_failures_are_crossed(tmp_path
     )
     assert "x" not in markers
     assert "▼" in good.caption
-    bad = plots_of(report([latency(value=900, curves=curve([[1, 8], [8, 900]]))]), tmp_path)[0]
+    bad = plots_of(report([latency(value=900, curves=curve([[1, 8], [4, 8], [8, 900]]))]), tmp_path)[0]
     assert "x" in drawn(bad.item)[1]
 
 
@@ -76,21 +76,21 @@ def test_bounds_are_drawn_where_a_metric_gates_and_failures_are_crossed(tmp_path
     [{"gated": {"16": "latency_8B"}}, {"gated": {"8": "other"}}, {"gated": {"soon": "latency_8B"}}, {"y_unit": "ms"}],
 )
 def test_what_gates_nothing_here_is_no_bound(changes, tmp_path):
-    plot = plots_of(report([latency(curves=curve([[1, 8], [8, 9]], **changes))]), tmp_path)[0]
+    plot = plots_of(report([latency(curves=curve([[1, 8], [4, 8], [8, 9]], **changes))]), tmp_path)[0]
     assert plot.caption == ""
 
 
 def test_points_that_a_logarithmic_axis_cannot_show_are_in_the_table_only(tmp_path):
-    points = [[0, 1], [1, -1], [2, math.nan], [4, math.inf], [8, 9], [16, 10]]
+    points = [[0, 1], [1, -1], [2, math.nan], [4, math.inf], [8, 9], [16, 10], [32, 11]]
     plot = plots_of(report([latency(curves=curve(points))]), tmp_path)[0]
-    assert len(plot.rows) == 6
+    assert len(plot.rows) == 7
     points = next(source for source in drawn(plot.item)[0] if "at" in source)
-    assert points["x"] == [8, 16]
-    assert plots_of(report([latency(curves=curve([[0, 1], [8, 9]]))]), tmp_path) == []
+    assert points["x"] == [8, 16, 32]
+    assert plots_of(report([latency(curves=curve([[0, 1], [4, 8], [8, 9]]))]), tmp_path) == []
 
 
 def test_many_curves_have_no_legend(tmp_path):
-    cases = [latency(name=f"n{number}", curves=curve([[1, 2], [8, 9]])) for number in range(LEGEND_LIMIT + 1)]
+    cases = [latency(name=f"n{number}", curves=curve([[1, 2], [4, 8], [8, 9]])) for number in range(LEGEND_LIMIT + 1)]
     assert plots_of(report(cases), tmp_path)[0].legend == []
 
 
@@ -120,7 +120,7 @@ def test_scaling_over_ranks(tmp_path):
     assert plots_of(report([latency()]), tmp_path, scaling_plots) == []
     ideal = next(source for source in drawn(plots[0].item)[0] if len(source["x"]) > 3)
     assert all(math.isclose(x, y) for x, y in zip(ideal["x"], ideal["y"], strict=True))
-    assert plots[0].caption == "Grey: ideal speed-up."
+    assert plots[0].caption == "Grey line: ideal speed-up."
 
 
 def test_series_of_one_case_and_of_two_mpi_libraries(tmp_path):
@@ -128,14 +128,14 @@ def test_series_of_one_case_and_of_two_mpi_libraries(tmp_path):
         {"series": series, "ranks": ranks, "speedup": 1.5, "efficiency": 0.75, "karp_flatt": None, "kappa_us": ranks,
          "kappa_repeats_us": [ranks], "phi_us": 100.0, "heaviest_task_us": 2.0}
         for series in ("step, 1 node", "step, 2 nodes")
-        for ranks in (2, 64)
+        for ranks in (2, 8, 64)
     ]  # fmt: skip
     cases = [latency(environ=environ, check_class="EmtSeries", scaling=points) for environ in ("packaged", "mpich")]
     speedup, _, _, kappa = plots_of(report(cases), tmp_path, scaling_plots)
     assert speedup.header[1:] == tuple(
         f"cpu {environ} {series}" for environ in ("packaged", "mpich") for series in ("step, 1 node", "step, 2 nodes")
     )
-    assert [row[1:3] for row in kappa.rows] == [("2", "2"), ("64", "64")]
+    assert [row[1:3] for row in kappa.rows] == [("2", "2"), ("8", "8"), ("64", "64")]
     # At two ranks the heaviest task is no limit, at 64 it is 2 - 100 / 64 us.
     limit = [source for source in drawn(kappa.item)[0] if list(source["x"]) == [64]]
     assert any(math.isclose(source["y"][0], 2 - 100 / 64) for source in limit)
@@ -150,6 +150,6 @@ def test_ticks_are_whole_counts(tmp_path):
     (plot,) = plots_of(report([latency(curves=points)]), tmp_path)
     text = json.dumps(plot.item)
     assert '"ticks": [3.0, 2.0, 1.0]' in text
-    assert plot.caption == "Grey: ideal speed-up."
-    (plot,) = plots_of(report([latency(curves=curve([[1, 8], [8, 9]]))]), tmp_path)
+    assert plot.caption == "Grey line: ideal speed-up."
+    (plot,) = plots_of(report([latency(curves=curve([[1, 8], [4, 8], [8, 9]]))]), tmp_path)
     assert "ideal" not in plot.caption

@@ -145,11 +145,11 @@ def test_what_others_used_of_a_node_of_its_own_is_evidence_and_no_excuse(judged)
     verdict = judged(measured(BAD, load_by_others={"node1": idle, "node2": load}))
     assert verdict.state is State.FAIL
     said = operator_line(the_case(verdict))
-    assert said.load == "others used 3.1 of 64 cores of node2 while it was measured"
+    assert said.load == "during the measurement, other processes used 3.1 of 64 cores of node2"
     assert said.load in str(said)
 
 
 def test_jobs_of_others_on_its_nodes_are_told(judged):
     failed = measured(BAD)
     failed["provenance"] = {**failed["provenance"], "other_jobs": "4 17"}
-    assert operator_line(the_case(judged(failed))).load == "beside it on its nodes: job 4, 17"
+    assert operator_line(the_case(judged(failed))).load == "other jobs on the same nodes: 4, 17"

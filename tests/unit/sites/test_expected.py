@@ -38,7 +38,7 @@ OLD = "default_mode: nightly\nmodes:\n  nightly: {node/health: [cpu]}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (OLD, "line 2: modes: a mode has to run what the features of site.yaml allow: remove `modes`, .* `left_out`"),
+        (OLD, "line 2: modes: no longer a key: .* Remove `modes`, .* `left_out`"),
         ("default_mode: [", "line 1: expected the node content"),
         ("default_mode: nihtly", "line 1: default_mode: unknown mode 'nihtly': did you mean 'nightly'?"),
         ("not_provide: {}", "line 1: .* did you mean 'not_provided'?"),

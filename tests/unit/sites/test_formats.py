@@ -38,7 +38,7 @@ def test_what_a_person_has_to_change_is_named_with_its_line(site):
     folder = site(OLD + "    modes: [full]\n")
     with pytest.raises(InputError) as refused:
         describe(folder)
-    said = f"{folder / 'site.yaml'}: line 9: environments.mpich.modes: no key since format 2: a partition has `modes`"
+    said = f"{folder / 'site.yaml'}: line 9: environments.mpich.modes: no longer a key since format 2: `modes` is a key"
     assert str(refused.value).startswith(said) and "\n" not in str(refused.value)
 
 
@@ -63,7 +63,7 @@ def test_a_format_that_is_none_of_these(site, stated, words):
 
 def test_a_site_that_was_code(tmp_path):
     (tmp_path / "settings.py").write_text("site_configuration = {}\n")
-    with pytest.raises(InputError, match=r"expected site.yaml; a site of Kappa 0.1.0 was code in settings.py"):
+    with pytest.raises(InputError, match=r"expected site.yaml; it replaces the code in settings.py of Kappa 0.1.0"):
         describe(tmp_path)
 
 

@@ -62,25 +62,25 @@ def site(tmp_path):
         ("window: 16", "windw: 16", 11, "unknown variable of OsuBandwidth 'windw': did you mean 'window'?"),
         ("window: 16", "window: many", 11, "tuning.OsuBandwidth.window: Expected int, got str, found 'many'"),
         ("nodes: 4", "nodes: 4\n    also_in: {nihtly: [Hpl]}", 7, "unknown mode 'nihtly': did you mean 'nightly'?"),
-        ("nodes: 4", "nodes: 4\n    not_in: {full: [Hpl]}", 7, "expected a mode that need not have all"),
+        ("nodes: 4", "nodes: 4\n    not_in: {full: [Hpl]}", 7, "expected another mode: full runs everything"),
         ("nodes: 4", "nodes: 4\n    also_in: {nightly: [Hlp]}", 7, "unknown check 'Hlp': did you mean 'Hpl'?"),
         ("scale_two_nodes", "scale_two_node", 8, "unknown partition feature 'scale_two_node': did you mean"),
         ("nodes: 4", "nodes: 1", 8, "scale_two_nodes contradicts nodes, which is 1"),
         ("network]", "network, nvidia]", 8, "nvidia needs the key gpus_per_node"),
-        ("network]", "network, gdrcopy]", 8, "gdrcopy needs nvidia, which `features` does not have"),
-        ("nodes: 4", "nodes: 4\n    gpus_per_node: 4", 7, "contradicts `features`, which has no nvidia"),
+        ("network]", "network, gdrcopy]", 8, "gdrcopy needs nvidia, which `features` lacks"),
+        ("nodes: 4", "nodes: 4\n    gpus_per_node: 4", 7, "contradicts `features`, which lacks nvidia"),
         ("network]", "network, placement_same_switch]", 8, "needs the key placements: {same_switch: [OPTION"),
-        ("nodes: 4", "nodes: 4\n    placements: {same_switch: [-w a]}", 7, "which has no placement_same_switch"),
+        ("nodes: 4", "nodes: 4\n    placements: {same_switch: [-w a]}", 7, "which lacks placement_same_switch"),
         ("network]", "network, placement_gpus_other_socket]", 8, "needs the key gpus_of_sockets"),
         ("network]", "network, storage_shared]", 8, "storage_shared is made from `storage`"),
-        ("{shared: {path: /shared", "{scratch: {path: /shared", 10, "scratch is what a node has to itself; all"),
-        ("    hpl: xhpl", "    hpl: xhpl\n    modules: [openmpi/5]", 16, "no modules system would load them: set"),
+        ("{shared: {path: /shared", "{scratch: {path: /shared", 10, "each node has scratch alone"),
+        ("    hpl: xhpl", "    hpl: xhpl\n    modules: [openmpi/5]", 16, "modules need a module system: set"),
         ("path: /shared", "path: shared", 10, "storage.shared.path: Expected str matching regex '^/'"),
         (
             "path: /shared",
             "path: /shared, lustre: {stripe_count: 1, stripe_size: 65536, osst: 8, servers: 2}",
             10,
-            "storage.shared.lustre: expected both of osts and servers, or none of them",
+            "storage.shared.lustre: expected both osts and servers, or neither",
         ),
         ("{shared: {", "{shard: {", 10, "unknown storage target 'shard': did you mean 'shared'?"),
         ("environments: [system]", "environments: [sytem]", 7, "unknown environment 'sytem': did you mean 'system'?"),
@@ -90,7 +90,7 @@ def site(tmp_path):
         ("    hpl: xhpl\n", "", 14, "hpl needs the key hpl"),
         ("hpl: xhpl", "hpl: xhlp", 15, "unknown name 'xhlp': did you mean 'xhpl'?"),
         ("    hpl: xhpl", "    hpl: xhpl\n    cxx: g++ -O3", 16, "cxx: Expected str matching regex"),
-        ("[osu, hpl]", "[osu]", 15, "contradicts `features`, which has no hpl"),
+        ("[osu, hpl]", "[osu]", 15, "contradicts `features`, which lacks hpl"),
         ("nodes: 4", "nodes: {fact: nodes}", 6, "unknown fact 'nodes'"),
         ("descr: a site", "descr: a site\nfacts: embeded-cluster", 2, "did you mean 'embedded-cluster'?"),
         ("descr: a site", "descr: a site\nspack: {instaled_only: true}", 2, "did you mean 'installed_only'?"),
@@ -111,23 +111,23 @@ def test_a_placement_needs_parts_of_a_node(site):
     describe(folder)
     path = folder / "site.yaml"
     path.write_text(path.read_text().replace(", numa_domains: 2", ""))
-    with pytest.raises(InputError, match=r"line 8: .*placement_other_numa needs numa_domains of cores"):
+    with pytest.raises(InputError, match=r"line 8: .*placement_other_numa needs the key cores.numa_domains"):
         describe(folder)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("nvidia: no GPU", "storage_shared: none", "line 2: .*contradicts site.yaml, by which the site has it"),
+        ("nvidia: no GPU", "storage_shared: none", "line 2: .*contradicts site.yaml, where the site has it"),
         ("nvidia: no GPU", "osu: none", "line 2: .*contradicts site.yaml"),
         ("[cpu]", "[cpus]", "line 3: .*unknown partition of the site 'cpus': did you mean 'cpu'?"),
-        ("collectives", "network", "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu has network"),
-        ("[collectives], partitions: [cpu]", "[network]", "line 3: .*by which cpu has network"),
-        ("collectives", "osu", "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu has osu"),
+        ("collectives", "network", "line 3: left_out.0.features.0: contradicts site.yaml, where cpu has network"),
+        ("[collectives], partitions: [cpu]", "[network]", "line 3: .*where cpu has network"),
+        ("collectives", "osu", "line 3: left_out.0.features.0: contradicts site.yaml, where cpu has osu"),
         (
             "partitions: [cpu]",
             "partitions: [cpu], families: [network/osu-collective]",
-            "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu does not have collectives",
+            "line 3: left_out.0.features.0: contradicts site.yaml, where cpu does not have collectives",
         ),
     ],
 )

@@ -50,9 +50,9 @@ def test_a_chosen_spec_replaces_one_and_says_what_it_leaves_open(spec, name, roo
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
-        ("foo", "no environment of the suite asks for 'foo', with CUDA or without: they have babelstream, btio"),
-        ("ior+cuda", "no environment of the suite asks for 'ior +cuda'"),
-        ("^mpich", "'^mpich' is no spec of Spack: expected for instance"),
+        ("foo", "no environment of the suite has 'foo', with or without CUDA: expected one of babelstream, btio"),
+        ("ior+cuda", "no environment of the suite has 'ior +cuda'"),
+        ("^mpich", "'^mpich' is no Spack spec: expected, for instance"),
     ],
 )
 def test_a_spec_that_nothing_asks_for_is_refused(spec, complaint, capsys, monkeypatch):

@@ -41,7 +41,7 @@ def test_compilers_are_declared_in_packages_and_up_to_spack_0_23_in_compilers():
 def test_a_command_that_is_not_there_is_named_with_its_line(tmp_path):
     (tmp_path / "packages.yaml").write_text("packages:\n  gcc:\n    c: /nowhere/gcc\n")
     (problem,) = broken([Compiler("gcc@12.2.1", {"c": "/nowhere/gcc"})], [tmp_path])
-    assert problem == f"{tmp_path}/packages.yaml:3: gcc@12.2.1, c: /nowhere/gcc is not there"
+    assert problem == f"{tmp_path}/packages.yaml:3: gcc@12.2.1, c: /nowhere/gcc does not exist"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_compiler_that_needs_modules_is_not_started(tmp_path):
 
 def test_a_file_that_is_no_program_may_not_be_executed(tmp_path):
     (tmp_path / "gcc").touch(mode=0o644)
-    assert broken([Compiler("gcc@1", {"c": f"{tmp_path}/gcc"})], [])[0].endswith("/gcc may not be executed")
+    assert broken([Compiler("gcc@1", {"c": f"{tmp_path}/gcc"})], [])[0].endswith("/gcc is not executable")
 
 
 def test_the_solver_took_a_compiler_without_commands():

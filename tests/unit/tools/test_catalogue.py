@@ -8,8 +8,10 @@ from kappa.core.vocabulary import checks
 from kappa.tools import catalogue
 
 CASE = {
-    "@class": "BrandNew", "family": "network/brand-new", "descr": "new", "needs_environ": [], "metric_units": {},
-    "tunable": {"rounds": ["whole number", "", "how often"]}, "tags": ["nightly"], "name": "BrandNew",
+    "@class": "BrandNew", "@file": "", "family": "network/brand-new", "descr": "new", "needs_environ": [],
+    "metric_units": {},
+    "tunable": {"rounds": ["whole number", "", "how often"]}, "rounds": 3, "programs": [], "executable": "<undefined>",
+    "informational": [], "failure_means": "It is old.", "hint": "", "tags": ["nightly"], "name": "BrandNew",
     "case_features": [], "on_fabrics": False, "needs_partition": ["network"], "measured_s": 0, "estimated_s": 90,
 }  # fmt: skip
 
@@ -21,6 +23,7 @@ def file(tmp_path, monkeypatch):
     path = tmp_path / "checks.json"
     path.write_text("{}\n")
     monkeypatch.setattr(checks, "FILE", str(path))
+    monkeypatch.setattr(catalogue, "docstring", lambda *_: "")
     for known in cached:
         known.cache_clear()
     yield path
@@ -54,6 +57,24 @@ def test_a_file_that_is_out_of_date_is_named_and_written_only_when_asked(file, t
     assert main(["catalogue", "--write"]) == 0
     assert capsys.readouterr().out == f"written: {stale}\n"
     assert stale.read_text() == "new"
+
+
+def test_the_page_of_a_check_that_is_gone_is_removed(file, tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "Gone.md"
+    gone.write_text("old")
+    monkeypatch.setattr(catalogue, "described_cases", lambda: [CASE])
+    monkeypatch.setattr(catalogue, "generated", lambda _: {gone: None})
+    assert main(["catalogue", "--check"]) == 1
+    assert main(["catalogue", "--write"]) == 0
+    assert str(gone) in capsys.readouterr().out and not gone.exists()
+    assert main(["catalogue", "--check"]) == 0
+
+
+def test_a_class_without_a_docstring_has_that_of_its_file(tmp_path):
+    path = tmp_path / "checks.py"
+    path.write_text('"""Of the\n``file``.\n\nMore."""\nclass Mute: pass\nclass Told:\n    """Of the class."""\n')
+    assert catalogue.docstring(path, "Mute") == "Of the `file`."
+    assert catalogue.docstring(path, "Told") == "Of the class."
 
 
 def test_the_checks_are_listed_and_nothing_is_written(file, monkeypatch, capsys):

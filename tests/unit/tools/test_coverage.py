@@ -73,7 +73,7 @@ def test_the_state_follows_from_what_the_site_states(read):
     assert "`iozone`, `storage_nvme`" in state_of("    checks: [Iozone]\n    needs: [storage_nvme]\n", read)
     # What the document's system has besides, the site has not.
     assert state_of("    checks: [OsuLatency]\n", read) == coverage.MEASURED
-    assert state_of("    checks: [OsuLatency]\n    needs: [sharp]\n", read) == f"{NOT_PROVIDED}, which lacks `sharp`"
+    assert state_of("    checks: [OsuLatency]\n    needs: [sharp]\n", read) == f"{NOT_PROVIDED}: lacks `sharp`"
 
 
 def test_checks_that_lack_different_things_are_told_apart(read):

@@ -28,7 +28,7 @@ def test_csv_and_files_of_ranks(run, tmp_path):
     (tmp_path / "many.rank0001.csv").write_text("time,S5.a\n0,7\n1,8\n")
     assert list(read_run(str(tmp_path / "many.csv")).channels) == ["S30.a", "S30.b", "S5.a"]
     (tmp_path / "many.rank0002.csv").write_text("time,S5.a\n0,7\n")
-    with pytest.raises(InputError, match=r"rank0002.csv: channel 'S5.a' is there twice"):
+    with pytest.raises(InputError, match=r"rank0002.csv: channel 'S5.a' occurs twice"):
         read_run(str(tmp_path / "many.csv"))
 
 
@@ -58,11 +58,11 @@ def test_hdf5(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.h5", "no waveform", "not an HDF5 file"),
+        ("a.h5", "no waveform", "not a readable HDF5 file"),
         ("a.csv", "x,y\n0,1\n", "line 1: expected `time`"),
         ("a.csv", "time,y\n0,1,2\n", "line 2: expected 2 values, found 3"),
         ("a.csv", "time,y\n0,one\n", "line 2: could not convert"),
-        ("a.cff", "no waveform", "not a COMTRADE file"),
+        ("a.cff", "no waveform", "not a readable COMTRADE file"),
         ("a.txt", "", "expected a file that ends in"),
     ],
 )
@@ -89,7 +89,7 @@ def test_difference_and_patterns(run, tmp_path):
     runs = [read_run(str(run)), read_run(str(other))]
     above, below = between(panels(runs, ["*.a"], difference=True), 0.5, None)
     assert [curve.label for curve in above.curves] == ["S30.a, run.csv", "S30.a, other.csv"]
-    assert below.title == "Signal: other.csv less run.csv"
+    assert below.title == "Signal: other.csv minus run.csv"
     assert list(below.curves[0].values) == [10, 10]
     with pytest.raises(InputError, match="no channel matches 'X'"):
         panels(runs, ["X"])

@@ -1,4 +1,4 @@
-"""Whether a site can run what it promises, asked of the machine, Slurm and a few nodes.
+"""Test on this machine, in Slurm and on a few nodes whether the cluster is as the site's description says.
 
-Only ``kappa.app.command.doctor`` imports it.
+Only ``kappa.app.command.doctor`` imports this package.
 """

@@ -1,4 +1,4 @@
-"""Compare what a site promises with the machine, Slurm and a few nodes."""
+"""Compare a site's description with this machine, Slurm and a few nodes."""
 
 import os
 import pathlib
@@ -55,7 +55,7 @@ THIS_MACHINE = "this machine"
 
 @dataclass(frozen=True)
 class Examination:
-    """Of the site: on ``most_nodes`` of each partition (``None``: on all), for which it waits ``wait_s``."""
+    """The tests of a site on ``most_nodes`` nodes of each partition (``None``: all), waiting ``wait_s`` for them."""
 
     site: SiteDescription
     most_nodes: int | None
@@ -64,7 +64,10 @@ class Examination:
     tell: Callable[[str], object]
 
     def matters(self) -> list[Matter]:
-        """:raises StoppedError: there is a reason to stop; no job and no file is left."""
+        """Run all tests and return their results.
+
+        :raises StoppedError: there is a reason to stop. No job and no file remains.
+        """
         described = self.site.described.partitions
         by_slurm = {name: one for name, one in described.items() if one.scheduler != "local"}
         found = [*self._elsewhere({name: one for name, one in described.items() if name not in by_slurm})]
@@ -73,7 +76,7 @@ class Examination:
         commands = NodeCommands(self.site)
         slurm = self._slurm(commands)
         if isinstance(slurm, Matter):
-            return merged([*found, slurm, untold("all else", tuple(by_slurm), "Slurm does not answer")])
+            return merged([*found, slurm, untold("all other tests", tuple(by_slurm), "Slurm does not answer")])
         version = slurm.config.get("SLURM_VERSION", "?")
         found.append(right("Slurm", (), f"{version}, cluster {slurm.config.get('ClusterName', '?')}, answers"))
         found += self._promises(by_slurm, slurm, commands)
@@ -92,26 +95,26 @@ class Examination:
         accepted = {name: one for name, one in by_slurm.items() if refused[name].state == "right"}
         found += self._of_jobs(groups(accepted, by_name, environments), slurm, commands)
         for name in by_slurm.keys() - accepted.keys():
-            found.append(untold("nodes of a job", (name,), "Slurm takes no job there"))
+            found.append(untold("nodes of a job", (name,), "Slurm accepts no job here"))
         return merged(found)
 
     def _elsewhere(self, partitions: Mapping[str, Partition]) -> Iterator[Matter]:
         for name, one in partitions.items():
             if one.launcher != _SIMULATION:
-                yield not_applicable("nodes", (name,), "its jobs run where ReFrame does")
+                yield not_applicable("nodes", (name,), "its jobs run on this machine, as ReFrame does")
             elif shutil.which(_SIMULATION):
-                yield right("SimGrid", (name,), "smpirun is there; nodes and Slurm are not applicable: it is simulated")
+                yield right("SimGrid", (name,), "smpirun is installed; the partition is simulated, without Slurm")
             else:
-                yield wrong("SimGrid", (name,), "there is no smpirun, which simulates it",
+                yield wrong("SimGrid", (name,), "smpirun, which simulates the partition, is not on PATH",
                             "`apt install libsimgrid-dev`, or `spack install simgrid`")  # fmt: skip
 
     def _slurm(self, commands: NodeCommands) -> SlurmFacts | Matter:
         try:
-            # `srun --mpi=list` speaks on standard error before Slurm 21.08.
+            # Before Slurm 21.08, `srun --mpi=list` prints to standard error.
             mpi_types = ["sh", "-c", f"{MPI_TYPES} 2>&1"]
             return SlurmFacts.asked(lambda asked: commands.run(mpi_types if asked == MPI_TYPES else asked.split()))
         except CommandError as err:
-            remedy = remedy_at(self.site, str(err)) or "try `sinfo`; ask who runs the cluster"
+            remedy = remedy_at(self.site, str(err)) or "try `sinfo`; ask the cluster's administrator"
             return wrong("Slurm", (), str(err), remedy)
         except SurveyError as err:
             return untold("Slurm", (), str(err))
@@ -133,23 +136,28 @@ class Examination:
         def asked(name: str) -> Matter:
             words = refusal(commands, name, partitions[name])
             if not words:
-                return right("jobs", (name,), "Slurm takes yours (sbatch --test-only)")
+                return right("jobs", (name,), "Slurm accepts your jobs (sbatch --test-only)")
             remedy = remedy_at(self.site, words)
             if remedy is None:
-                return untold("jobs", (name,), f"Slurm says of a small job: {words}", "try it by hand with sbatch")
-            return wrong("jobs", (name,), f"Slurm takes none of yours: {words}", remedy)
+                return untold("jobs", (name,), f"Slurm refuses a small job: {words}", "try it by hand with sbatch")
+            return wrong("jobs", (name,), f"Slurm refuses your jobs: {words}", remedy)
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return dict(zip(partitions, pool.map(asked, partitions), strict=True))
 
     def _not_installed(self, partitions: Mapping[str, Partition], missing: Collection[str]) -> Iterator[Matter]:
-        """``missing``: environments of Spack, as the site calls them."""
+        """Yield a result for each partition with environments that Spack has not installed.
+
+        :param missing: these environments, by their names in the site.
+        """
         for name, one in partitions.items():
             without = ", ".join(env for env in one.environments if env in missing)
             if without and self.site.described.spack.installed_only:
-                yield not_applicable("environments", (name,), f"{without}: not installed, and `installed_only`")
+                yield not_applicable(
+                    "environments", (name,), f"{without}: not installed, and `installed_only` in site.yaml"
+                )
             elif without:
-                remedy = "the first run installs it, or `kappa spack install`"
+                remedy = "the first run installs it; so does `kappa spack install`"
                 yield untold("environments", (name,), f"{without}: not yet installed", remedy)
 
     def _of_jobs(self, of_slurm: Sequence[PartitionGroup], slurm: SlurmFacts, commands: NodeCommands) -> list[Matter]:
@@ -168,7 +176,7 @@ class Examination:
                         found += one
                 return found
         except InputError as err:
-            return [wrong("folders", (THIS_MACHINE,), str(err), "KAPPA_HOME and KAPPA_RESULTS name others")]
+            return [wrong("folders", (THIS_MACHINE,), str(err), "set KAPPA_HOME and KAPPA_RESULTS to other folders")]
 
     def _group(
         self, group: PartitionGroup, slurm: SlurmFacts, commands: NodeCommands, folders: Mapping[str, pathlib.Path],
@@ -178,7 +186,7 @@ class Examination:
         nodes = nodes_of(names[0], group.first, slurm.nodes, slurm.partitions)
         usable = [node for node in nodes if node.condition.takes_jobs]
         if not usable:
-            yield untold("nodes of a job", names, "none of its nodes takes jobs now", "`sinfo -R` says why")
+            yield untold("nodes of a job", names, "no node accepts jobs now", "`sinfo -R` states the reasons")
             return
         limits = next(one for one in slurm.partitions if one.name == (group.first.slurm_partition or names[0]))
         count = min(len(usable), self.most_nodes or len(usable), limits.most_nodes or len(usable))
@@ -192,10 +200,10 @@ class Examination:
                 yield untold(
                     "MPI",
                     [f"{name}+{env}" for name in group.offered[env]],
-                    "nodes do not see the folder of results, or told nothing",
+                    "nodes do not see the folder of results, or did not answer",
                 )
             return
-        self.tell(f"{names[0]}: MPI of {', '.join(group.environments)} on {count} nodes")
+        self.tell(f"{names[0]}: testing MPI of {', '.join(group.environments)} on {count} nodes")
         trial = run_trial(
             folders["results"], group, self.site.described.modules_system, count, self.wait_s, commands, self.stop
         )
@@ -209,7 +217,7 @@ class Examination:
                     remedy = remedy_at(self.site, trial.why) or "correct `access` of the partition"
                     yield wrong("MPI", place, found, remedy)
                 else:
-                    yield untold("MPI", place, trial.why or "the job told nothing of it")
+                    yield untold("MPI", place, trial.why or "the job's output does not mention it")
                 continue
             yield from _of_environment(heard, compiled.get(env), settings, offered, env)
             variables = dict(settings.get("env_vars", ()))
@@ -221,7 +229,7 @@ class Examination:
     def _node_job(
         self, group: PartitionGroup, count: int, commands: NodeCommands, work: Sequence[Asked], token: str
     ) -> Generator[Matter, None, bool]:
-        """Returns whether all nodes that told see the folder of results as this machine does."""
+        """Test the nodes of a job. Return whether all nodes that answered see the folder of results."""
         names, asked = tuple(group.names), [*work, *group.storage.values()]
         title, minutes = f"kappa-doctor-{token[:6]}-{names[0]}", 1 + len(asked)
         command = [
@@ -229,11 +237,11 @@ class Examination:
             f"--time={minutes + 2}", f"--job-name={title}", *group.job_options(), "bash", "-c", judged.script(),
             "doctor", token, names[0], str(count), *(one.argument for one in asked),
         ]  # fmt: skip
-        self.tell(f"{', '.join(names)}: a job on {count} nodes")
+        self.tell(f"{', '.join(names)}: running a job on {count} nodes")
         reasons: list[str] = []
         heard = talk(
             command, commands.environment, count, self.wait_s, minutes * 60, self.stop,
-            # Why Slurm lets the job wait.
+            # Ask why Slurm lets the job wait.
             lambda: reasons.append((commands.said([*_WHY, f"--name={title}"]) or "").strip()),
         )  # fmt: skip
         if not heard.began:
@@ -242,15 +250,15 @@ class Examination:
         machines = [judged.parse(heard.said.get(task, [])) for task in range(count)]
         silent = [one.node for one in machines if not one.ended]
         if silent and heard.in_time:
-            why = heard.problem or "it says not why"
-            yield untold("nodes of a job", names, f"{folded(silent)} ended before all was told: {why}")
+            why = heard.problem or "no reason given"
+            yield untold("nodes of a job", names, f"the job ended early on {folded(silent)}: {why}")
             return False
         here = {
             one.path: seen_here(pathlib.Path(one.path), judged.wrote(machines, number, token), token, self.stop)
             for number, one in enumerate(work)
         }
         user = (str(os.getuid()), str(os.getgid()), user_name())
-        yield right("nodes of a job", names, f"{folded(one.node for one in machines)} told")
+        yield right("nodes of a job", names, f"{folded(one.node for one in machines)} answered")
         yield judged.user_matter(machines, user, names)
         yield judged.clock_matter({one.node: heard.offsets.get(task) for task, one in enumerate(machines)}, names)
         matters = list(judged.folder_matters(asked, machines, user[0], here, token, names))
@@ -261,8 +269,8 @@ class Examination:
         subject = "nodes of a job"
         if reasons:
             why = f" (Slurm: {reasons[0]})" if reasons[0] else ""
-            return untold(subject, names, f"no {count} nodes were free within {self.wait_s:g} s{why}",
-                          "`--wait S` waits longer, `--nodes 1` needs fewer")  # fmt: skip
+            return untold(subject, names, f"{count} nodes did not become free within {self.wait_s:g} s{why}",
+                          "`--wait S` waits longer, `--nodes 1` needs fewer nodes")  # fmt: skip
         remedy = remedy_at(self.site, heard.problem)
         if remedy:
             return wrong(subject, names, f"srun: {heard.problem}", remedy)
@@ -272,7 +280,10 @@ class Examination:
 def _of_environment(
     heard: worlds.Heard, here: worlds.Heard | None, settings: Settings, offered: Mapping[str, Sequence[str]], env: str
 ) -> Iterator[Matter]:
-    """What a node has of the environment ``env``; ``here``: what this machine has; ``offered`` by partition."""
+    """Compare the environment ``env`` on a node with this machine.
+
+    :param here: the answers of this machine. :param offered: the features of each partition.
+    """
     place = [f"{name}+{env}" for name in offered]
     needed = compilers(settings) if settings.get("extras", {}).get("to_build") else ()
     if needed or BUILT & set(settings["features"]):
@@ -285,7 +296,7 @@ def _of_environment(
 
 
 def _here(work: Sequence[Asked], token: str, commands: NodeCommands) -> Iterator[Matter]:
-    """Room in the work folders as this machine has it."""
+    """Test the free space in the work folders, as this machine sees it."""
     command = ["bash", "-c", judged.script(), "doctor", token, "login", "1", *(one.argument for one in work)]
     try:
         environment = {**commands.environment, "SLURMD_NODENAME": socket.gethostname()}

@@ -1,4 +1,4 @@
-"""The nodes of a job while it runs: a conversation with each, and folders in which all see the same files."""
+"""Exchange messages with the nodes of a running job, and test whether all see the same files."""
 
 import contextlib
 import functools
@@ -29,9 +29,10 @@ _PATIENCE_S = 20.0
 
 
 class Talk(NamedTuple):
-    """``said``: lines of each task. ``offsets``: of each task's clock from this machine's. ``began``: all were there.
+    """The answers of a job's tasks.
 
-    ``problem``: what the command said on standard error, with its status when it failed.
+    ``said``: the lines of each task. ``offsets``: the offset of each task's clock from this machine's clock.
+    ``began``: all tasks started. ``problem``: the command's standard error, with its exit status if it failed.
     """
 
     said: Mapping[int, list[str]]
@@ -45,10 +46,10 @@ def talk(
     command: Sequence[str], environment: Mapping[str, str], tasks: int, wait_s: float, tell_s: float, stop: Stop,
     late: Callable[[], object],
 ) -> Talk:  # fmt: skip
-    """Run ``command``, srun with --label, and speak with its tasks.
+    """Run ``command``, which is srun with --label, and exchange messages with its tasks.
 
-    :param wait_s: for how long they may not be there; then ``late`` is called and the command, with its job, ended.
-    :param tell_s: for how long they may tell when they have answered.
+    :param wait_s: longest time until all tasks start; then ``late`` is called, and the command and its job end.
+    :param tell_s: longest time for their answers.
 
     :raises StoppedError: there is a reason to stop.
     """
@@ -85,11 +86,11 @@ class _Conversation:
         self.offsets: dict[int, Offset] = {}
         self.ready: set[int] = set()
         assert child.stdout is not None
-        # It ends with the child, which closes the pipe.
+        # The thread ends with the child, which closes the pipe.
         threading.Thread(target=_listen, args=(child.stdout, self._heard), daemon=True).start()
 
     def until(self, done: Callable[[], bool], patience_s: float) -> bool | None:
-        """Listen until ``done``, or ``None`` at the end of all that is said; ``False`` when it takes too long."""
+        """Listen until ``done`` is true. Return ``None`` if the output ends first, ``False`` after ``patience_s``."""
         deadline = time.monotonic() + patience_s
         while not done():
             self._stop.check()
@@ -113,7 +114,7 @@ class _Conversation:
         elif (clock := _CLOCK.fullmatch(words)) and int(clock[1]) in self._sent:
             beat, shown = int(clock[1]), float(clock[2])
             now, before = Offset(shown - moment, shown - self._sent[beat]), self.offsets.get(task)
-            # Each answer bounds it; together they bound it more closely.
+            # Each answer gives bounds; their intersection is narrower.
             self.offsets[task] = Offset(max(now.least, before.least), min(now.most, before.most)) if before else now
             self._answered[beat] = self._answered.get(beat, 0) + 1
         else:
@@ -144,7 +145,7 @@ def _listen(pipe: IO[str], heard: "queue.Queue[tuple[float, str] | None]") -> No
 
 
 def places(site: SiteDescription) -> dict[str, pathlib.Path]:
-    """Where jobs write, by what is kept there: results with the stage of jobs, and what is built."""
+    """Return the folders in which jobs write, by name: results with the jobs' stage, and built programs."""
     kept = site.base / ".kappa"
     found = {"results": results_folder(site.name), ".kappa": kept}
     for name, one in site.described.environments.items():
@@ -155,9 +156,9 @@ def places(site: SiteDescription) -> dict[str, pathlib.Path]:
 
 @contextlib.contextmanager
 def work_folders(where: Mapping[str, pathlib.Path], token: str) -> Iterator[dict[str, pathlib.Path]]:
-    """A new folder in each of ``where``, with the file ``login`` and a program; nothing of them is left afterwards.
+    """Make a new folder in each of ``where``, with the file ``login`` and a program. Remove them all at the end.
 
-    :raises InputError: one cannot be made or written to.
+    :raises InputError: a folder cannot be made or written to.
     """
     made: list[pathlib.Path] = []
     try:
@@ -179,16 +180,16 @@ def work_folders(where: Mapping[str, pathlib.Path], token: str) -> Iterator[dict
 
 
 def seen_here(folder: pathlib.Path, nodes: Collection[str], token: str, stop: Stop) -> Sequence[str]:
-    """Those of ``nodes`` whose file is here with what it holds; a server may take a while to tell.
+    """Return the ``nodes`` whose complete file is visible here. A file server may need a while.
 
     :raises StoppedError: there is a reason to stop.
     """
     deadline = time.monotonic() + _PATIENCE_S
     while True:
-        # A change of its own makes a client of NFS look again.
+        # A change by this client makes NFS read the folder again.
         look = folder / ".look"
         look.touch()
-        look.unlink(missing_ok=True)  # others look here at the same time
+        look.unlink(missing_ok=True)  # other threads do the same at the same time
         found = [node for node in nodes if _first_word(folder / f"node-{node}") == token]
         if len(found) == len(nodes) or time.monotonic() > deadline:
             return found

@@ -1,6 +1,6 @@
-"""An MPI program of each environment, started in a job as ReFrame starts a check's.
+"""Run an MPI program with each environment in a job, started as ReFrame starts a check.
 
-Partitions that send their jobs alike are one group, of which one trial tells for all.
+Partitions whose jobs have the same options are one group. One trial stands for the whole group.
 """
 
 import pathlib
@@ -45,7 +45,7 @@ SOURCE = "hello.c"
 BUILT = {"emt-build", "sweep-build", "mumps"}
 _RANKS_PER_NODE = 2
 _STEP_S = 60
-# Slurm's PMIx once in a while brings ranks not together; twice in a row it is no accident.
+# Slurm's PMIx sometimes fails to connect the ranks. Two failures in a row are no accident.
 _ATTEMPTS = 2
 _COMPILE_S = 120.0
 _POLL_S = 1.0
@@ -54,9 +54,10 @@ _END = "## end"
 
 @dataclass
 class PartitionGroup:
-    """``settings``: ReFrame's of its first partition; ``environments``: ReFrame's of all, by name.
+    """Partitions whose jobs have the same options.
 
-    ``offered``: of each environment the partitions that list it, with their features.
+    ``settings``: ReFrame's settings of the first partition. ``environments``: ReFrame's settings of all environments,
+    by name. ``offered``: for each environment, the partitions that list it, with their features.
     """
 
     slurm_partition: str
@@ -77,7 +78,7 @@ class PartitionGroup:
 def groups(
     partitions: Mapping[str, Partition], settings: Mapping[str, Settings], environments: Mapping[str, Settings]
 ) -> list[PartitionGroup]:
-    """Of partitions whose jobs Slurm runs; ``settings`` and ``environments`` are ReFrame's, by name."""
+    """Group the partitions whose jobs Slurm runs. ``settings`` and ``environments`` are ReFrame's, by name."""
     found: dict[object, PartitionGroup] = {}
     for name, one in partitions.items():
         slurm_partition = one.slurm_partition or name
@@ -99,7 +100,7 @@ def groups(
 
 
 def wanted(environment: Settings, offered: Collection[str]) -> dict[str, list[str]]:
-    """Programs by feature, of which one at least has to be there: of what checks take where these features are."""
+    """Return, for each feature that a check needs here, the programs of which at least one must exist."""
     extras = environment.get("extras", {})
     asked = {
         feature
@@ -116,18 +117,18 @@ def wanted(environment: Settings, offered: Collection[str]) -> dict[str, list[st
 
 
 def compilers(environment: Settings) -> tuple[str, str]:
-    """Those that make MPI programs, of C and C++."""
+    """Return the MPI compilers for C and C++."""
     extras = environment.get("extras", {})
     return str(extras.get("cc", "mpicc")), str(extras.get("cxx", "mpicxx"))
 
 
 def builders(environment: Settings) -> list[str]:
-    """What a build of the suite's programs calls."""
+    """Return the programs that a build of the suite's programs calls."""
     return [*compilers(environment), "cmake"]
 
 
 def preparing(group: Settings, environment: Settings, modules_system: str) -> Iterator[str]:
-    """What ReFrame's job scripts begin with."""
+    """Yield the first lines of ReFrame's job scripts."""
     load = "spack load" if modules_system == "spack" else "module load"
     for module in environment.get("modules", ()) if modules_system != "nomod" else ():
         yield f"{load} {shlex.quote(module)} || echo {shlex.quote(f'module|{module}')}"
@@ -141,7 +142,7 @@ def preparing(group: Settings, environment: Settings, modules_system: str) -> It
 def compile_here(
     folder: pathlib.Path, group: PartitionGroup, modules_system: str, commands: NodeCommands
 ) -> dict[str, Heard]:
-    """Compile the program with each environment's compiler on this machine, into ``folder``; what each said.
+    """Compile the program on this machine with each environment's compiler, into ``folder``. Return their answers.
 
     :raises InputError: the folder cannot be written.
     """
@@ -169,7 +170,7 @@ def _looked_for(programs: Sequence[str]) -> list[str]:
 
 
 def _asked_for_versions(names: Sequence[str]) -> list[str]:
-    """Looked for, too."""
+    """Return shell lines that print the path and the version of each program."""
     said = '"$(timeout 10 "$program" --version 2>/dev/null | head -n 1)"'
     version = f"printf 'compiler|%s|%s\\n' \"$program\" {said}"
     return [*_looked_for(names), f"for program in {' '.join(map(shlex.quote, names))}; do {version}; done"]
@@ -183,7 +184,7 @@ def _compile(cc: str, source: str, to: str) -> str:
 
 
 class Trial(NamedTuple):
-    """``heard`` of each environment by its name; ``why``: why nothing was told."""
+    """The answers of each environment (``heard``), or why there are none (``why``)."""
 
     heard: Mapping[str, Heard]
     command: str
@@ -203,7 +204,7 @@ def run_trial(
 ) -> Trial:
     """Run the program of each environment in one job, which writes into ``folder``.
 
-    :raises StoppedError: there is a reason to stop; the job is cancelled.
+    :raises StoppedError: there is a reason to stop. The job is cancelled.
     """
     per_node = min(_RANKS_PER_NODE, group.cores)
     ranks = nodes * per_node
@@ -227,14 +228,14 @@ def run_trial(
 
 
 def load_launchers() -> None:
-    """Before threads ask for them, in which importing ReFrame at the same time fails."""
-    # Only a trial asks for ReFrame, which takes a second.
+    """Import ReFrame's launchers. Threads that import ReFrame at the same time would fail."""
+    # Not at the top: the import takes a second, and only a trial needs it.
 
     import kappa.core.sites.launchers  # noqa: F401, PLC0415 (ReFrame then knows it)
 
 
 def _launch(launcher: str, ranks: int, per_node: int) -> str:
-    """The command by which ReFrame starts a check's ranks."""
+    """Return the command with which ReFrame starts the ranks of a check."""
     from reframe.core.backends import getlauncher  # type: ignore[import-untyped]  # noqa: PLC0415
 
     job: Any = SimpleNamespace(num_tasks=ranks, num_tasks_per_node=per_node, num_cpus_per_task=None, time_limit=None)
@@ -264,28 +265,28 @@ def _script(folder: pathlib.Path, group: PartitionGroup, modules_system: str, la
 
 
 def _wait(number: str, output: pathlib.Path, wait_s: float, run_s: float, commands: NodeCommands, stop: Stop) -> str:
-    """Until the job's output has come to its end; else why it has not."""
+    """Wait until the job's output is complete. Return an empty text, or why it is not complete."""
     began = time.monotonic()
     running: float | None = None
     gone: float | None = None
     while _END not in _read(output):
         stop.check()
         now = time.monotonic()
-        # Slurm forgets a job minutes after it ended.
+        # Slurm forgets a job a few minutes after its end.
         told = commands.said(["squeue", "--noheader", f"--jobs={number}", "--states=all", "--format=%T|%r"]) or ""
         state, _, reason = told.strip().partition("|")
         if state in ("PENDING", "CONFIGURING"):
             if now - began > wait_s:
-                return f"no node was free within {wait_s:g} s (Slurm: {reason or state})"
+                return f"nodes did not become free within {wait_s:g} s (Slurm: {reason or state})"
         elif state in ("RUNNING", "COMPLETING"):
             running = running or now
             if now - running > run_s:
                 return f"the job ran for more than {run_s:g} s"
         else:
             gone = gone or now
-            # What it wrote may take a while to be seen here.
+            # A file server may show the output late.
             if now - gone > 20:
-                return f"job {number} ended and left no whole output in {output.parent}"
+                return f"job {number} ended without complete output in {output.parent}"
         time.sleep(_POLL_S)
     return ""
 

@@ -1,4 +1,4 @@
-"""What ``kappa doctor`` finds right, wrong or untold of a site, as pure functions. Nothing is started here.
+"""Judge the answers that ``kappa doctor`` collected, with pure functions. These modules start no program.
 
-``kappa.app.conduct.doctor`` and ``kappa.app.command.doctor`` import it.
+``kappa.app.conduct.doctor`` and ``kappa.app.command.doctor`` import this package.
 """

@@ -1,4 +1,4 @@
-"""What is right, wrong or could not be told of a site, each a matter in one line with the remedy behind it."""
+"""The results of ``kappa doctor``: each test of a site is one line, right, wrong or not tested, with a remedy."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,9 +9,10 @@ PASS, FAIL, INCOMPLETE = 0, 1, 2
 
 
 class Matter(NamedTuple):
-    """``subject``: what it is about, ``places``: partitions, nodes or environments, none for all of the site.
+    """The result of one test.
 
-    ``found``: what is so; ``remedy``: what to do where it is not right.
+    ``subject``: what was tested. ``places``: partitions, nodes or environments; none means the whole site. ``found``:
+    the finding. ``remedy``: what to do if it is not right.
     """
 
     state: str
@@ -35,7 +36,7 @@ def wrong(subject: str, places: Sequence[str], found: str, remedy: str) -> Matte
 
 
 def untold(subject: str, places: Sequence[str], why: str, remedy: str = "") -> Matter:
-    return Matter(UNTOLD, subject, tuple(places), f"not asked: {why}", remedy)
+    return Matter(UNTOLD, subject, tuple(places), f"not tested: {why}", remedy)
 
 
 def not_applicable(subject: str, places: Sequence[str], why: str) -> Matter:
@@ -43,7 +44,7 @@ def not_applicable(subject: str, places: Sequence[str], why: str) -> Matter:
 
 
 def merged(matters: Iterable[Matter]) -> list[Matter]:
-    """Equal ones of several places in one; those of one subject together, in the order of the first."""
+    """Merge equal results of several places into one, and sort results of one subject together."""
     places: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for one in matters:
         places.setdefault((one.state, one.subject, one.found, one.remedy), {}).update(dict.fromkeys(one.places))
@@ -54,7 +55,7 @@ def merged(matters: Iterable[Matter]) -> list[Matter]:
 
 
 def status(matters: Iterable[Matter]) -> int:
-    """The exit status; of a site of which nothing was asked, too, nothing could be told."""
+    """Return the exit status. Without any result it is INCOMPLETE."""
     states = {one.state for one in matters}
     if WRONG in states:
         return FAIL

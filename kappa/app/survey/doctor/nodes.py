@@ -1,6 +1,6 @@
-"""What nodes told, compared with this machine and each other: user, clock, folders, room, storage targets.
+"""Compare the answers of nodes with this machine and each other: user, clock, folders, free space, storage targets.
 
-A machine tells by ``src/doctor.sh``, of which each task of a job has one.
+The answers come from ``src/doctor.sh``, which each task of a job runs.
 """
 
 import re
@@ -12,7 +12,7 @@ from kappa.app.survey.doctor.matters import RIGHT, Matter, right, untold, wrong
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.node_lists import folded
 
-#: Kinds of folders: `ANY` may be of each node or of all.
+#: Kinds of folders. `ANY`: either a node's own or shared.
 WORK, PARALLEL, OWN, ANY = "work", "parallel", "own", "any"
 _SHOWN = 160
 _HEX = re.compile(r"\\x([0-9a-f]{2})")
@@ -20,22 +20,22 @@ _KILLABLE = resources.files("kappa.core.ground") / "src/killable.sh"
 _SCRIPT = resources.files(__package__) / "src/doctor.sh"
 LEAST_FREE_MIB = 64
 LEAST_FREE_SHARE = 0.02
-# Of so much no share is asked: a hundredth of petabytes is room.
+# If so much is free, the share does not count: a hundredth of petabytes is enough.
 ENOUGH_BYTES, ENOUGH_INODES = 1 << 40, 1_000_000
 MOST_OF_QUOTA = 0.95
-# Types whose mount options tell whether quotas are in force; of others only a command of theirs knows.
+# File systems whose mount options show whether quotas are active. For others, only a command knows.
 _BY_OPTIONS = ("ext2", "ext3", "ext4", "xfs", "tmpfs", "overlay", "vfat", "f2fs")
 _QUOTA_OPTION = re.compile(r"(?:^|,)(?:usrj?quota|quota|uquota|uqnoenforce|prjquota|pquota|grpj?quota|gquota)\b")
-# What quota(1) says of a user without one, and of a file system that counts none.
+# The answer of quota(1) for a user without a quota, and for a file system without quotas.
 _NO_QUOTA = re.compile(r"\bnone\b|has no quota enabled")
-#: Seconds by which clocks may differ.
+#: Largest accepted clock offset, in seconds.
 MOST_CLOCK_S = 1.0
 _SPEAKS = "runs"
-_ASK = "ask who runs the cluster"
+_ASK = "ask the cluster's administrator"
 
 
 class Space(NamedTuple):
-    """Of a file system, for this user: bytes and inodes; one that counts no inodes has 0 of them."""
+    """Bytes and inodes of a file system, for this user. The inodes are 0 if the file system does not count them."""
 
     bytes_total: int
     bytes_free: int
@@ -44,10 +44,11 @@ class Space(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """``mount``: type, source, point and options; ``quota`` is what a command said, ``None`` where there is none.
+    """A folder as a node sees it.
 
-    ``writes``, ``runs`` and ``token``: what came of it, ``None`` where it was not tried. ``sees``: files of other
-    nodes, its own among them. ``ended``: whether anything of the next folder, or the end, came after it.
+    ``mount``: type, source, point and options. ``quota``: the output of the quota command, ``None`` without one.
+    ``writes``, ``runs``, ``token``: the result of each attempt, ``None`` if not tried. ``sees``: number of nodes whose
+    files it sees, including itself. ``ended``: whether the answer for this folder is complete.
     """
 
     kind: str = ""
@@ -64,7 +65,7 @@ class Folder(NamedTuple):
 
 
 class MachineAnswer(NamedTuple):
-    """``user``: number, group and name. ``folders`` in the order in which they were asked for."""
+    """The answer of one machine. ``user``: number, group and name. ``folders``: in the order of the request."""
 
     node: str
     user: tuple[str, str, str]
@@ -77,7 +78,7 @@ def script() -> str:
 
 
 def parse(lines: Iterable[str]) -> MachineAnswer:
-    """What was said until its end or until it fell silent; lines of others, as a banner's, are passed over."""
+    """Parse the answer of a machine, even if it is incomplete. Ignore other lines, for instance a banner."""
     node, user, ended = "", ("", "", ""), False
     said: list[dict[str, str]] = []
     for line in lines:
@@ -116,7 +117,7 @@ def _folder(said: dict[str, str], *, ended: bool) -> Folder:
 
 
 def _mount(said: str) -> tuple[str, str, str, str]:
-    """``findmnt --raw`` writes blanks in names as ``\\x20``; else the type alone is known."""
+    """Parse a line of ``findmnt --raw``, which writes blanks as ``\\x20``. Other text is the type alone."""
     words = [_HEX.sub(lambda found: chr(int(found[1], 16)), one) for one in said.split(" ")]
     return (words[0], words[1], words[2], words[3]) if len(words) == 4 else (words[0], "", "", "")
 
@@ -130,7 +131,7 @@ def _space(said: str) -> Space | None:
 
 
 class Quota(NamedTuple):
-    """KiB and files, used and allowed; ``None`` without a limit."""
+    """Used and allowed KiB and files. A limit is ``None`` if there is none."""
 
     used_kib: int
     most_kib: int | None
@@ -139,9 +140,10 @@ class Quota(NamedTuple):
 
 
 def parse_quota(said: str) -> Quota | None:
-    """A line of ``quota -w -p`` or ``lfs quota -q``: SYSTEM, and blocks, quota, limit, grace, twice: of files, too.
+    """Parse a line of ``quota -w -p`` or ``lfs quota -q``. Return ``None`` for other text.
 
-    What is over its quota has a star. ``None`` for another text, as that there is none.
+    The line has SYSTEM, then blocks, quota, limit and grace, then the same four for files. A star marks a value over
+    its quota.
     """
     number, star, grace = r"(\d+)", r"(\d+)\*?", r"\S+"
     half = rf"{star}\s+{number}\s+{number}\s+{grace}"
@@ -153,26 +155,26 @@ def parse_quota(said: str) -> Quota | None:
 
 
 def room(folder: Folder, name: str, places: Sequence[str]) -> list[Matter]:
-    """Of the folder ``name`` as a machine told of it."""
+    """Return the results for space and quota in the folder ``name``."""
     return [_space_left(folder, name, places), _quota(folder, name, places)]
 
 
 def _space_left(folder: Folder, name: str, places: Sequence[str]) -> Matter:
     subject = f"space in {name}"
     if folder.space is None:
-        return untold(subject, places, "`stat -f` told nothing")
+        return untold(subject, places, "`stat -f` gave no answer")
     space = folder.space
     share = space.bytes_free / space.bytes_total if space.bytes_total else 0.0
     free = f"{_size(space.bytes_free)} free of {_size(space.bytes_total)}"
     if space.bytes_free >> 20 < LEAST_FREE_MIB or (share < LEAST_FREE_SHARE and space.bytes_free < ENOUGH_BYTES):
         return wrong(
             subject, places, f"{free}, less than {LEAST_FREE_SHARE:.0%} or {LEAST_FREE_MIB} MiB",
-            "remove what is old (`keep` in site.yaml does it by itself), or name another folder",
+            "remove old files (`keep` in site.yaml removes old runs automatically), or use another folder",
         )  # fmt: skip
     if space.inodes_total and space.inodes_free < min(LEAST_FREE_SHARE * space.inodes_total, ENOUGH_INODES):
         return wrong(subject, places, f"{free}, but only {space.inodes_free} of {space.inodes_total} inodes",
-                     "remove small files, or name another folder")  # fmt: skip
-    return right(subject, places, "enough is free, and inodes")
+                     "remove small files, or use another folder")  # fmt: skip
+    return right(subject, places, "enough space and inodes are free")
 
 
 def _quota(folder: Folder, name: str, places: Sequence[str]) -> Matter:
@@ -180,19 +182,19 @@ def _quota(folder: Folder, name: str, places: Sequence[str]) -> Matter:
     kind, _, _, options = folder.mount
     if folder.quota is None:
         if kind in _BY_OPTIONS and not _QUOTA_OPTION.search(options):
-            return right(subject, places, "none is in force")
+            return right(subject, places, "no quota is active")
         command = "lfs" if kind == "lustre" else "quota"
         return untold(subject, places, f"there is no command `{command}` for {kind or 'this file system'}",
-                      "ask who runs the file system whether yours is used up")  # fmt: skip
+                      "ask the file system's administrator whether your quota is used up")  # fmt: skip
     if _NO_QUOTA.search(folder.quota):
-        return right(subject, places, "none is in force")
+        return right(subject, places, "no quota is active")
     quota = parse_quota(folder.quota)
     if quota is None:
         said = repr(folder.quota[:80]) if folder.quota else "nothing in 20 s"
-        return untold(subject, places, f"its command said {said}")
+        return untold(subject, places, f"its command answered {said}")
     for what, used, most in (("KiB", quota.used_kib, quota.most_kib), ("files", quota.files, quota.most_files)):
         if most and used >= MOST_OF_QUOTA * most:
-            return wrong(subject, places, f"{used} of {most} {what} are used", "remove what is old, or ask for more")
+            return wrong(subject, places, f"{used} of {most} {what} are used", "remove old files, or ask for more")
     return right(subject, places, "not used up")
 
 
@@ -205,8 +207,11 @@ def _size(count: int) -> str:
 
 
 class Asked(NamedTuple):
-    """A folder of which nodes were asked; ``name`` is a storage target's, or says what is kept in a work folder, which
-    stands in ``shown`` for this look alone."""
+    """A folder for which nodes are asked.
+
+    ``name``: the storage target, or the purpose of a work folder. ``shown``: the folder for messages; a work folder's
+    own path exists during the test only.
+    """
 
     kind: str
     path: str
@@ -219,31 +224,31 @@ class Asked(NamedTuple):
 
 
 class Offset(NamedTuple):
-    """Seconds that a node's clock is ahead of this machine's: at least and at most."""
+    """Bounds of the seconds by which a node's clock is ahead of this machine's clock."""
 
     least: float
     most: float
 
 
 def user_matter(nodes: Sequence[MachineAnswer], user: tuple[str, str, str], places: Sequence[str]) -> Matter:
-    """``user``: number, group and name on this machine."""
+    """Compare the user on the nodes with ``user``: number, group and name on this machine."""
     silent = [one.node for one in nodes if not any(one.user)]
     odd = {one.node: one.user for one in nodes if any(one.user) and one.user != user}
     if silent and not odd:
-        return untold("user", places, f"{folded(silent)} did not say in time who it is", "try `id` on the node")
+        return untold("user", places, f"{folded(silent)} did not answer in time", "try `id` on the node")
     if not odd:
-        return right("user", places, f"{user[2]} has the same numbers on nodes as here")
+        return right("user", places, f"{user[2]} has the same numbers on the nodes and on this machine")
     node, (number, group, name) = next(iter(odd.items()))
     return wrong(
         "user", places,
-        f"on {folded(odd)} the user is {name or '?'} {number}:{group}, as {node} has it, here {user[2]} "
-        f"{user[0]}:{user[1]}",
-        f"files of jobs belong to somebody else then: {_ASK} for one directory of users (LDAP, /etc/passwd)",
+        f"{folded(odd)}: the user is {name or '?'} {number}:{group} on {node}, but {user[2]} "
+        f"{user[0]}:{user[1]} on this machine",
+        f"files of jobs would belong to another user: {_ASK} for one directory of users (LDAP, /etc/passwd)",
     )  # fmt: skip
 
 
 def clock_matter(offsets: Mapping[str, Offset | None], places: Sequence[str]) -> Matter:
-    """By bounds that a question and its answer give, however slow they were: who is not surely wrong is not blamed."""
+    """Judge the clocks by the bounds from question and answer. Only a clock that is surely wrong is blamed."""
     remedy = f"see `chronyc tracking` or `timedatectl` on the node; {_ASK} for NTP"
     known = {node: one for node, one in offsets.items() if one is not None}
     for node, one in known.items():
@@ -259,12 +264,12 @@ def clock_matter(offsets: Mapping[str, Offset | None], places: Sequence[str]) ->
             return wrong("clock", places, f"{latest} is {apart:.1f} s or more ahead of {first}", remedy)
     vague = [node for node in offsets if node not in known or known[node].most - known[node].least > 2 * MOST_CLOCK_S]
     if vague:
-        return untold("clock", places, f"{folded(vague)} answered too slowly to tell", "try again when it is quieter")
+        return untold("clock", places, f"{folded(vague)} answered too slowly", "try again when the nodes are less busy")
     return right("clock", places, f"nodes are within {MOST_CLOCK_S:g} s of this machine")
 
 
 def wrote(nodes: Sequence[MachineAnswer], number: int, token: str) -> list[str]:
-    """The nodes that say that they wrote where this machine had left its ``token``, in the folder of this number."""
+    """Return the nodes that saw this machine's ``token`` in the folder of this number, and wrote into it."""
     said = {told.node: told.folders[number] for told in nodes if number < len(told.folders)}
     return [node for node, folder in said.items() if folder.token == token and folder.writes == "yes"]
 
@@ -273,14 +278,17 @@ def folder_matters(
     asked: Sequence[Asked], nodes: Sequence[MachineAnswer], user: str, here: Mapping[str, Sequence[str]], token: str,
     places: Sequence[str],
 ) -> Iterator[Matter]:  # fmt: skip
-    """``user``: this machine's number of it; ``here``: of each work folder by its path, the nodes whose file this
-    machine found there."""
+    """Yield the results for all folders.
+
+    :param user: the user's number on this machine.
+    :param here: for each work folder's path, the nodes whose file this machine found in it.
+    """
     for number, one in enumerate(asked):
         said = {told.node: told.folders[number] if number < len(told.folders) else Folder() for told in nodes}
         silent = [node for node, folder in said.items() if not folder.ended]
         if silent:
             yield wrong(
-                _subject(one), places, f"{folded(silent)} did not answer there in time: {one.shown}",
+                _subject(one), places, f"{folded(silent)} did not answer in time for {one.shown}",
                 f"a server of the file system may hang: try `ls {one.shown}` on the node; {_ASK}",
             )  # fmt: skip
             continue
@@ -288,7 +296,7 @@ def folder_matters(
         answers = _of_work(one, said, user, found, token) if one.kind == WORK else _of_target(one, said)
         yield answers._replace(places=tuple(places))
         rooms = [room(folder, one.name, places) for folder in said.values() if folder.there]
-        # One for all nodes: that which is not right, if there is one.
+        # One result for all nodes: the first that is not right, if there is one.
         yield from (min(alike, key=lambda one: one.state == RIGHT) for alike in zip(*rooms, strict=True))
 
 
@@ -297,40 +305,43 @@ def _subject(one: Asked) -> str:
 
 
 def _of_work(one: Asked, said: Mapping[str, Folder], user: str, found: Sequence[str], token: str) -> Matter:
-    """``user``: the number that this machine has for it; ``found``: of which nodes the file is here."""
+    """Judge a work folder.
+
+    :param user: the user's number on this machine. :param found: the nodes whose file this machine sees.
+    """
     subject = _subject(one)
     unseen = [node for node, folder in said.items() if folder.token != token]
     if unseen:
         return wrong(
             subject, (),
             f"{folded(unseen)} does not see what this machine wrote into {one.shown}{_why(said[unseen[0]])}",
-            "jobs start and write there: put it on a file system that all nodes have (KAPPA_HOME, KAPPA_RESULTS)",
+            "jobs start and write in it: set KAPPA_HOME or KAPPA_RESULTS to a file system that all nodes see",
         )  # fmt: skip
     refused = {node: folder for node, folder in said.items() if folder.writes != "yes"}
     if refused:
         why = next(iter(refused.values())).writes
-        return wrong(subject, (), f"{folded(refused)} may not write there: {why}",
-                     "mount it for writing, without squashing the user, or name another folder")  # fmt: skip
+        return wrong(subject, (), f"{folded(refused)} cannot write into {one.shown}: {why}",
+                     "mount it for writing, without squashing the user, or use another folder")  # fmt: skip
     squashed = {node: folder.owner for node, folder in said.items() if folder.owner.partition(":")[0] != user}
     if squashed:
         node, owner = next(iter(squashed.items()))
         return wrong(
-            subject, (), f"what {node} writes there belongs to {owner}, not to {user}",
+            subject, (), f"files that {node} writes into {one.shown} belong to {owner}, not to {user}",
             "export it without root_squash and with one directory of users, or run as a plain user",
         )  # fmt: skip
     lost = sorted(set(said) - set(found))
     if lost:
         return wrong(
-            subject, (), f"what {folded(lost)} wrote into {one.shown} is not seen here",
-            "another file system is mounted there on the node, or its server keeps back what is new: name another",
+            subject, (), f"this machine does not see what {folded(lost)} wrote into {one.shown}",
+            "the node has another file system there, or the server shows new files late: use another folder",
         )  # fmt: skip
     stuck = {node: folder for node, folder in said.items() if folder.runs != _SPEAKS}
     if stuck:
         folder = next(iter(stuck.values()))
         options = " (mounted noexec)" if "noexec" in folder.mount[3].split(",") else ""
-        return wrong(subject, (), f"a program in it does not run on {folded(stuck)}{options}: {folder.runs}",
-                     "what is built there has to run: mount it without noexec, or name another folder")  # fmt: skip
-    return right(subject, (), f"nodes and this machine see the same, write and run there: {one.shown}")
+        return wrong(subject, (), f"a program in {one.shown} does not run on {folded(stuck)}{options}: {folder.runs}",
+                     "built programs must run there: mount it without noexec, or use another folder")  # fmt: skip
+    return right(subject, (), f"the nodes and this machine see the same files, write and run programs: {one.shown}")
 
 
 def _why(folder: Folder) -> str:
@@ -342,22 +353,23 @@ def _of_target(one: Asked, said: Mapping[str, Folder]) -> Matter:
     missing = [node for node, folder in said.items() if not folder.there]
     if missing:
         return wrong(subject, (), f"{folded(missing)} has no folder {one.path}",
-                     f"correct storage.{one.name}.path in site.yaml, or make the folder there")  # fmt: skip
+                     f"correct storage.{one.name}.path in site.yaml, or make the folder")  # fmt: skip
     refused = {node: folder for node, folder in said.items() if folder.writes != "yes"}
     if refused:
-        return wrong(subject, (), f"{folded(refused)} may not write there: {next(iter(refused.values())).writes}",
-                     f"name a folder of yours in storage.{one.name}.path of site.yaml")  # fmt: skip
+        why = next(iter(refused.values())).writes
+        return wrong(subject, (), f"{folded(refused)} cannot write into {one.path}: {why}",
+                     f"set storage.{one.name}.path in site.yaml to a folder of yours")  # fmt: skip
     alone = [node for node, folder in said.items() if folder.sees < len(said)]
     kind = next(iter(said.values())).mount[0] or "unknown type"
     if one.kind == PARALLEL and alone:
         return wrong(
             subject, (), f"{folded(alone)} does not see what other nodes write into {one.path} ({kind})",
-            f"it is `parallel: true` in site.yaml and is a node's own: leave `parallel` of {one.name} out",
+            f"each node has its own: remove `parallel: true` of {one.name} in site.yaml",
         )  # fmt: skip
     if one.kind == OWN and len(said) > 1 and not alone:
         return wrong(
-            subject, (), f"all nodes see the same files in {one.path} ({kind}), which is described as each node's own",
-            "name it as a target that nodes share, with `parallel: true`, in site.yaml",
+            subject, (), f"all nodes see the same files in {one.path} ({kind}), a node's own target by site.yaml",
+            "describe it in site.yaml as a shared target, with `parallel: true`",
         )  # fmt: skip
-    shared = ", the same files on all" if one.kind == PARALLEL and len(said) > 1 else ""
-    return right(subject, (), f"nodes write there{shared}: {one.path} ({kind})")
+    shared = " and see the same files" if one.kind == PARALLEL and len(said) > 1 else ""
+    return right(subject, (), f"nodes can write{shared}: {one.path} ({kind})")

@@ -1,4 +1,4 @@
-"""Compare a partition of the site with Slurm: nodes, cores, memory, GPUs, limits."""
+"""Compare a partition of the site with Slurm: nodes, cores, memory, GPUs and limits."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from kappa.core.sites.description import Partition
 from kappa.core.vocabulary.scales import SCALES
 from kappa.core.vocabulary.slurm_refusals import WITHOUT_ACCOUNTING
 
-# Slurm keeps something of a node's memory for itself, and site.yaml rounds.
+# Slurm reserves a part of a node's memory, and site.yaml rounds.
 _MEMORY_SHARE = 0.1
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -29,7 +29,7 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 def nodes_of(
     name: str, described: Partition, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition]
 ) -> list[SlurmNode]:
-    """Slurm's nodes that the partition ``name`` of the site stands for; none where Slurm has no such partition."""
+    """Return Slurm's nodes of the site's partition ``name``; none if Slurm has no such partition."""
     mine = next((one for one in partitions if one.name == (described.slurm_partition or name)), None)
     names = set(mine.nodes) if mine else set()
     if described.slurm_nodes:
@@ -38,12 +38,12 @@ def nodes_of(
 
 
 def described_matters(name: str, described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
-    """``nodes`` as `nodes_of` has them."""
+    """Compare a partition's description with Slurm's ``nodes``, as `nodes_of` returns them."""
     place = (name,)
     slurm_name = described.slurm_partition or name
     if not nodes:
-        yield wrong("nodes", place, f"Slurm has no partition {slurm_name} with nodes of it",
-                    "`sinfo -s` lists what there is; `slurm_partition` in site.yaml names it")  # fmt: skip
+        yield wrong("nodes", place, f"Slurm has no partition {slurm_name} with these nodes",
+                    "`sinfo -s` lists the partitions; correct `slurm_partition` in site.yaml")  # fmt: skip
         return
     out = [node for node in nodes if not node.condition.in_service]
     service = f"; out of service: {folded(node.name for node in out)}" if out else ", all in service"
@@ -68,11 +68,11 @@ def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[SlurmNo
     if odd:
         one = odd[0].cores_for_jobs
         yield wrong(
-            "cores", place, f"site.yaml says {said} of a node, Slurm {one} of {folded(node.name for node in odd)}",
+            "cores", place, f"site.yaml says {said} per node, Slurm has {one} on {folded(node.name for node in odd)}",
             f"correct `cores` or `processor` in site.yaml (`{NODES}`), or Slurm's NodeName line",
         )  # fmt: skip
     else:
-        yield right("cores", place, f"{said} of each node, as site.yaml says")
+        yield right("cores", place, f"{said} per node, as site.yaml says")
 
 
 def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
@@ -84,16 +84,16 @@ def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[SlurmN
         return
     least = min(nodes, key=lambda node: node.memory_for_jobs_mib)
     if least.memory_for_jobs_mib <= UNSTATED_MEMORY_MIB:
-        yield not_applicable("memory", place, "slurm.conf states none")
+        yield not_applicable("memory", place, "slurm.conf states no memory")
     elif said > (1 + _MEMORY_SHARE) * least.memory_for_jobs_mib / 1024:
         yield wrong(
             "memory", place,
-            f"site.yaml says {said:g} GiB of a node, "
-            f"Slurm gives jobs {least.memory_for_jobs_mib / 1024:.1f} of {least.name}",
-            "lower `memory_gib_per_node` in site.yaml, or mend Slurm's RealMemory",
+            f"site.yaml says {said:g} GiB per node, "
+            f"Slurm gives jobs {least.memory_for_jobs_mib / 1024:.1f} GiB on {least.name}",
+            "lower `memory_gib_per_node` in site.yaml, or correct RealMemory in slurm.conf",
         )  # fmt: skip
     else:
-        yield right("memory", place, f"{said:g} GiB of each node fit into what Slurm gives")
+        yield right("memory", place, f"{said:g} GiB per node, as site.yaml says; Slurm gives jobs as much")
 
 
 def _gpus(place: tuple[str, ...], said: int, nodes: Sequence[SlurmNode]) -> Matter:
@@ -104,14 +104,14 @@ def _gpus(place: tuple[str, ...], said: int, nodes: Sequence[SlurmNode]) -> Matt
     if odd:
         return wrong(
             "GPUs", place,
-            f"site.yaml says {said} of a node, Slurm {count(odd[0])} of {folded(one.name for one in odd)}",
+            f"site.yaml says {said} per node, Slurm has {count(odd[0])} on {folded(one.name for one in odd)}",
             "correct `gpus_per_node` in site.yaml, or gres.conf of the node",
         )  # fmt: skip
-    return right("GPUs", place, f"{said} of each node, as site.yaml says")
+    return right("GPUs", place, f"{said} per node, as site.yaml says")
 
 
 def limit_matters(name: str, described: Partition, mine: SlurmPartition) -> Iterator[Matter]:
-    """What Slurm's partition gives a job at most."""
+    """Compare the site's scales and ``max_time`` with the limits of Slurm's partition."""
     place = (name,)
     for scale in {one.feature: one for one in SCALES.values() if one.feature in described.features}.values():
         nodes = scale.nodes or described.nodes
@@ -121,14 +121,14 @@ def limit_matters(name: str, described: Partition, mine: SlurmPartition) -> Iter
             "smallest job", mine.least_nodes
         )  # fmt: skip
         yield wrong(
-            subject, place, f"Slurm gives a job {bound} nodes, {scale.feature} takes {nodes}",
-            f"leave {scale.feature} out of `features` and say why in `left_out` of expected.yaml",
+            subject, place, f"Slurm's limit is {bound} nodes, {scale.feature} needs {nodes}",
+            f"remove {scale.feature} from `features`, and give the reason in `left_out` of expected.yaml",
         )  # fmt: skip
     yield _longest(place, described.max_time, mine.longest_s)
 
 
 def _longest(place: tuple[str, ...], most: str | None, limit_s: int | None) -> Matter:
-    """``most``: ``max_time`` of the site's partition."""
+    """Compare the longest job with Slurm's limit. ``most``: ``max_time`` of the site's partition."""
     subject = "longest job"
     if limit_s is None:
         return right(subject, place, "Slurm's limit: none")
@@ -141,58 +141,61 @@ def _longest(place: tuple[str, ...], most: str | None, limit_s: int | None) -> M
     if limit_s < CHECKS_ASK_S:
         return wrong(
             subject, place, f"Slurm's limit is {limit} ({PARTITIONS}), checks ask for {max_time(CHECKS_ASK_S)}",
-            f"`max_time: {limit}` in site.yaml has them ask for no more, or name a partition or a QOS for longer jobs",
+            f"set `max_time: {limit}` in site.yaml, or name a partition or QOS for longer jobs",
         )  # fmt: skip
     return right(subject, place, f"Slurm's limit: {limit}")
 
 
 def _duration_s(said: str) -> int:
-    """Of ``1h30m``."""
+    """Return the seconds of a duration such as ``1h30m``."""
     return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([dhms])", said))
 
 
 def accounting_matters(described: Mapping[str, Partition], no_accounting: Callable[[], str]) -> Iterator[Matter]:
-    """``no_accounting``: asks sacct, and tells why it does not tell how jobs go; not asked where no job needs it."""
+    """Test Slurm's accounting.
+
+    :param no_accounting: returns why sacct does not tell the states of jobs. Not called if no job needs accounting.
+    """
     subject, asked = "accounting", [name for name, one in described.items() if one.scheduler == "slurm"]
     if without := [name for name in described if name not in asked]:
-        yield not_applicable(subject, without, "`scheduler: squeue` does without it")
+        yield not_applicable(subject, without, "`scheduler: squeue` does not need it")
     if asked and (why := no_accounting()):
-        yield wrong(subject, asked, f"it does not tell how jobs go: {why}", WITHOUT_ACCOUNTING)
+        yield wrong(subject, asked, f"it does not tell the states of jobs: {why}", WITHOUT_ACCOUNTING)
     elif asked:
-        yield right(subject, asked, "sacct tells how jobs go")
+        yield right(subject, asked, "sacct tells the states of jobs")
 
 
 class Association(NamedTuple):
-    """Jobs that a user's account allows at a time, ``None`` without a limit."""
+    """The number of jobs that a user's account allows at a time; ``None`` without a limit."""
 
     account: str
     most_submitted: int | None
 
 
 def parse_associations(text: str) -> list[Association]:
-    """``sacctmgr --parsable2 --noheader show associations format=Account,MaxSubmitJobs``."""
+    """Parse ``sacctmgr --parsable2 --noheader show associations format=Account,MaxSubmitJobs``."""
     rows = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
     return [Association(account, int(most) if most.isdecimal() else None) for account, most in rows]
 
 
 def submit_matter(config: Mapping[str, str], said: str | None, described: Mapping[str, Partition]) -> Matter:
-    """``said``: what sacctmgr says of the user's associations, ``None`` where it says nothing."""
+    """Compare ``max_jobs`` with the user's accounts. ``said``: sacctmgr's answer, ``None`` if there is none."""
     subject = "jobs at a time"
     enforced = re.split(r"[,\s]+", config.get("AccountingStorageEnforce", "").lower())
     if not {"limits", "all", "safe", "qos"} & set(enforced):
         return not_applicable(subject, (), "Slurm enforces no limits of accounts")
     if said is None:
         return untold(
-            subject, (), "sacctmgr does not tell your associations", "ask who runs the cluster for MaxSubmitJobs"
+            subject, (), "sacctmgr does not list your associations", "ask the cluster's administrator for MaxSubmitJobs"
         )
     associations = parse_associations(said)
     for name, one in described.items():
         account = named(one.access, "A", "account")
         mine = [one.most_submitted for one in associations if account in ("", one.account)]
         limits = [most for most in mine if most is not None]
-        # Which of several accounts is the user's own is not said: the largest limit holds of all.
+        # With several accounts, the one that Slurm will use is unknown: take the largest limit.
         least = max(limits, default=None) if len(limits) == len(mine) else None
         if least is not None and one.max_jobs > least:
-            found = f"your account may have {least} jobs, site.yaml has {one.max_jobs} at a time"
+            found = f"your account may have {least} jobs at a time, site.yaml says {one.max_jobs}"
             return wrong(subject, (name,), found, f"`max_jobs: {least}` of the partition")  # fmt: skip
-    return right(subject, (), "your account allows what site.yaml has")
+    return right(subject, (), "your account allows as many as site.yaml says")

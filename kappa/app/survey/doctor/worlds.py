@@ -1,7 +1,7 @@
-"""What a job told of its environments: modules, programs, and the ranks of an MPI program that it started.
+"""Judge what a job printed about its environments: modules, programs, and the ranks of an MPI program.
 
-The job's script marks each environment with a line ``## NAME``; the program says ``kappa-rank|RANK|SIZE|SUM|HOST`` of
-each rank, SUM being that of a one of each rank of its world.
+The job's script marks each environment with a line ``## NAME``. Each rank prints ``kappa-rank|RANK|SIZE|SUM|HOST``. SUM
+adds a one from each rank of MPI_COMM_WORLD.
 """
 
 import re
@@ -25,9 +25,10 @@ class StartedRank(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """Of one environment: ``programs`` by name, empty where PATH has none; ``status`` is ``None`` if nothing ran.
+    """The answers of one environment.
 
-    ``compilers``: what each says of its version, by name.
+    ``programs``: the path of each program, empty if it is not on PATH. ``status``: the exit status of the MPI program,
+    ``None`` if it did not run. ``compilers``: the version line of each compiler.
     """
 
     modules: tuple[str, ...]
@@ -41,7 +42,7 @@ class Heard(NamedTuple):
 
 
 def parse(text: str) -> dict[str, Heard]:
-    """What the job told of each environment, in its order."""
+    """Parse the job's output, and return the answers of each environment, in the order of the job."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in clean(text).splitlines():
@@ -75,7 +76,7 @@ def _heard(lines: Sequence[str]) -> Heard:
 
 
 class Started(NamedTuple):
-    """How ranks were to be started: by which launcher, what srun offers, the plug-in in force for the environment."""
+    """How ranks were started: the launcher, the plug-ins of srun (``offered``), the plug-in of the environment."""
 
     launcher: str
     command: str
@@ -86,40 +87,44 @@ class Started(NamedTuple):
 
 
 def compiler_matter(heard: Heard | None, cc: str, cxx: str, places: Sequence[str]) -> Matter:
-    """Of an environment for which the suite's programs are built on this machine; ``None``: it took too long."""
+    """Judge the compilers on this machine, which builds the suite's programs. ``None``: compiling took too long."""
     if heard is None:
-        return untold("compilers", places, "compiling a program of MPI did not end in time")
-    remedy = "load or install it; `modules`, `path`, `cc` or `cxx` of the environment name it"
+        return untold("compilers", places, "compiling an MPI program did not end in time")
+    remedy = "load or install it; name it by `modules`, `path`, `cc` or `cxx` of the environment"
     if heard.modules:
         return wrong("compilers", places, f"modules {', '.join(heard.modules)} do not load on this machine", remedy)
     missing = [program for program in (cc, cxx, "cmake") if not heard.programs.get(program)]
     if missing:
-        found = f"there is no {', '.join(missing)} on this machine, where programs are built"
+        found = f"there is no {', '.join(missing)} on this machine, which builds the programs"
         return wrong("compilers", places, found, remedy)
     if not heard.compiled:
-        found = f"{cc} does not compile a program of MPI: {heard.words}"
-        return wrong("compilers", places, found, "is the library's development package there?")
-    return right("compilers", places, f"{cc} compiles a program of MPI on this machine; {cxx} and cmake are there")
+        found = f"{cc} does not compile an MPI program: {heard.words}"
+        return wrong("compilers", places, found, "install the library's development package")
+    return right("compilers", places, f"{cc} compiles an MPI program on this machine; {cxx} and cmake are on PATH")
 
 
 def node_compiler_matter(
     there: Heard, here: Heard | None, builders: Sequence[str], needed: Collection[str], places: Sequence[str]
 ) -> Matter:
-    """``builders``: what builds this suite's programs on this machine; ``needed``: of these, what users need there."""
+    """Judge the compilers on a node.
+
+    :param builders: the programs that build the suite on this machine.
+    :param needed: those of them that a node needs, because checks build there.
+    """
     subject = "compilers on nodes"
     missing = [name for name in builders if not there.programs.get(name)]
     if wanting := [name for name in missing if name in needed]:
-        found = f"there is no {', '.join(wanting)} on PATH of a node, and `to_build` says that builds run there"
-        remedy = "load or install it; `modules` or `path` of the environment name it; or leave `to_build` out"
+        found = f"there is no {', '.join(wanting)} on PATH of a node, but `to_build` says that builds run there"
+        remedy = "load or install it, and name it by `modules` or `path` of the environment; or remove `to_build`"
         return wrong(subject, places, found, remedy)
     versions = here.compilers if here else {}
     others = [
-        f"{name} is {there.compilers[name]} there, {version} here"
+        f"{name} is {there.compilers[name]} on the node, {version} on this machine"
         for name, version in versions.items()
         if there.compilers.get(name, version) != version
     ]
     if missing:
-        why = f"programs are built on this machine, and a node has no {', '.join(missing)}"
+        why = f"this machine builds the programs, and a node has no {', '.join(missing)}"
         return not_applicable(subject, places, "; ".join([why, *others]))
     return right(subject, places, "; ".join([f"{', '.join(builders)} are on PATH of a node", *others]))
 
@@ -127,14 +132,15 @@ def node_compiler_matter(
 def module_matter(heard: Heard, modules: Sequence[str], places: Sequence[str]) -> Matter:
     if heard.modules:
         return wrong(
-            "modules", places, f"{', '.join(heard.modules)} does not load on a node: {heard.words or 'no word why'}",
-            "`module spider` or `module avail` on the node; correct `modules` of the environment, or `modules_system`",
+            "modules", places,
+            f"{', '.join(heard.modules)} does not load on a node: {heard.words or 'no reason given'}",
+            "try `module spider` or `module avail` on the node; correct `modules` or `modules_system`",
         )  # fmt: skip
     return right("modules", places, f"{', '.join(modules)} load on a node")
 
 
 def program_matter(heard: Heard, wanted: Mapping[str, Sequence[str]], places: Sequence[str]) -> Matter:
-    """``wanted``: by feature the programs of which one at least has to be there."""
+    """Judge the programs on a node. ``wanted``: for each feature, the programs of which at least one must exist."""
     without = {
         feature: names for feature, names in wanted.items() if not any(heard.programs.get(name) for name in names)
     }
@@ -143,38 +149,38 @@ def program_matter(heard: Heard, wanted: Mapping[str, Sequence[str]], places: Se
         more = f", and for {len(without) - 1} more features" if len(without) > 1 else ""
         return wrong(
             "programs", places, f"no {' or '.join(names[:3])} on PATH of a node for the feature {feature}{more}",
-            "name its folder in `path`, or its module in `modules`, of the environment, or leave the feature out",
+            "name its folder by `path`, or its module by `modules`, of the environment; or remove the feature",
         )  # fmt: skip
-    return right("programs", places, "each feature's are on PATH of a node")
+    return right("programs", places, "the programs of each feature are on PATH of a node")
 
 
 def world_matter(heard: Heard, started: Started, places: Sequence[str]) -> Matter:
-    """Whether all ranks came into one world."""
+    """Judge whether all ranks were in one MPI_COMM_WORLD."""
     if heard.status is None:
-        return untold("MPI", places, "there is no MPI compiler in this environment, here or on a node",
+        return untold("MPI", places, "the environment has no MPI compiler, on this machine or on a node",
                       "name one by `cc` of the environment, or load its module")  # fmt: skip
     fault = _not_started(heard, started) or _not_one_world(heard.ranks, started, _remedy(heard, started))
     if fault:
         return wrong("MPI", places, *fault)
     if started.ranks == 1:
-        return untold("MPI", places, "one rank alone does not tell whether others would be in its world")
+        return untold("MPI", places, "a single rank cannot show whether ranks connect")
     version = f" ({heard.version})" if heard.version else ""
     ranks = f"{started.ranks} ranks on {started.nodes} nodes"
-    return right("MPI", places, f"{started.launcher} brings {ranks} into one world{version}")
+    return right("MPI", places, f"{started.launcher} connects {ranks}{version}")
 
 
 def _not_started(heard: Heard, started: Started) -> tuple[str, str] | None:
-    """What is wrong and the remedy, where ranks did not come up, or each by itself."""
+    """Return what is wrong and the remedy if ranks did not start, or each rank is alone; else None."""
     library = library_of(heard.version) or "MPI"
     remedy, count = _remedy(heard, started), len(heard.ranks)
     if started.ranks > 1 and count and {rank.size for rank in heard.ranks} == {1}:
-        worlds = f"{count} worlds of one rank each in place of one of {started.ranks}"
+        worlds = f"{count} single ranks instead of {started.ranks} connected ranks"
         return f"`{started.command}` started {worlds}: {library} does not find its launcher", remedy
     if heard.status == _TIMED_OUT:
-        return f"`{started.command}` hangs with {library}, {count} of {started.ranks} ranks spoke", remedy
+        return f"`{started.command}` hangs with {library}, {count} of {started.ranks} ranks answered", remedy
     if heard.status or count != started.ranks:
         said = f": {heard.words}" if heard.words else ""
-        spoke = f"{count} of {started.ranks} ranks spoke"
+        spoke = f"{count} of {started.ranks} ranks answered"
         return f"`{started.command}` ended with status {heard.status}, {spoke}{said}", remedy
     return None
 
@@ -182,12 +188,12 @@ def _not_started(heard: Heard, started: Started) -> tuple[str, str] | None:
 def _not_one_world(ranks: Sequence[StartedRank], started: Started, remedy: str) -> tuple[str, str] | None:
     sizes, hosts = {rank.size for rank in ranks}, {rank.host for rank in ranks}
     if sizes != {started.ranks} or {rank.number for rank in ranks} != set(range(started.ranks)):
-        return f"ranks are in several worlds, of {', '.join(map(str, sorted(sizes)))} ranks", remedy
+        return f"the ranks are not all connected: groups of {', '.join(map(str, sorted(sizes)))} ranks", remedy
     if {rank.sum for rank in ranks} != {started.ranks}:
         return "a sum over all ranks is wrong", "the MPI library or its transport is broken: try another"
     if len(hosts) != started.nodes:
-        found = f"all ranks ran on {', '.join(sorted(hosts))}, the job has {started.nodes} nodes"
-        other = "`launcher: srun` of the partition, or a library that knows Slurm"
+        found = f"all ranks ran on {', '.join(sorted(hosts))}, but the job has {started.nodes} nodes"
+        other = "use `launcher: srun` of the partition, or a library that supports Slurm"
         return found, f"{started.launcher} does not know Slurm's nodes: {other}"
     return None
 
@@ -195,7 +201,7 @@ def _not_one_world(ranks: Sequence[StartedRank], started: Started, remedy: str) 
 def _remedy(heard: Heard, started: Started) -> str:
     fit = starting(heard.version, started.offered, started.plug_in)
     if started.launcher != "srun":
-        return f"try the command in an allocation (`salloc -N {started.nodes}`), or `launcher: srun`"
+        return f"try the command in an allocation (`salloc -N {started.nodes}`), or use `launcher: srun`"
     if fit.launcher:
         return f"`launcher: {fit.launcher}` of the partition, because `srun --mpi=list` has nothing for {fit.library}"
     if fit.variables:

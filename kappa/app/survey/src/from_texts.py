@@ -1,4 +1,7 @@
-"""Run node_probe by the texts of its modules, JSON {MODULE: TEXT} on standard input: no file on a node. Python 3.6."""
+"""Run node_probe from the texts of its modules: JSON {MODULE: TEXT} on standard input, no files on the node.
+
+Works with Python 3.6.
+"""
 
 import importlib
 import json

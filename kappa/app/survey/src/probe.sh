@@ -1,8 +1,8 @@
 #!/bin/bash
-# What a node has, by itself: read by kappa/app/survey/probe.py. Run as `bash -s -- PROGRAM...`; needs no root, writes nothing.
-# probe.py puts two functions before it: gpu_fields (reframe_checks/node/src/gpu_fields.sh), and node_probe, which runs
-# the program of this name beside it.
-# A section is a line `## NAME` and what follows; what is not there leaves its section empty.
+# Print what a node has; kappa/app/survey/probe.py reads it. Run as `bash -s -- PROGRAM...`. Needs no root, writes nothing.
+# probe.py puts two functions before this script: gpu_fields (reframe_checks/node/src/gpu_fields.sh), and node_probe, which
+# runs reframe_checks/node/src/node_probe.py.
+# A section is a line `## NAME` and the lines after it. If something is missing, its section is empty.
 export LC_ALL=C
 section() { printf '## %s\n' "$1"; }
 
@@ -16,7 +16,7 @@ section cpus
 lscpu -p=CPU,CORE,SOCKET,NODE 2>/dev/null | grep -v '^#'
 
 section hwloc
-# Of the whole node, whatever of it the job may use; version 1 has another word for that.
+# Count the whole node, not only what the job may use. Version 1 of hwloc has another option for that.
 for whole in --disallowed --whole-system; do
   hwloc-calc "$whole" --number-of core machine:0 >/dev/null 2>&1 || continue
   for object in package numanode core pu l3cache; do
@@ -36,7 +36,7 @@ grep -l '^gfx_target_version [1-9]' /sys/class/kfd/kfd/topology/nodes/*/properti
 
 section folders
 user=$(id -un)
-# A file system whose server is away keeps who looks at it for ever.
+# A file system whose server is down blocks every access.
 answers() { timeout -k 1 5 stat -- "$1" >/dev/null 2>&1 </dev/null; }
 {
   for folder in "${SCRATCH:-}" "${WORK:-}" "${PROJECT:-}" "${HOME:-}" "${TMPDIR:-}"; do
@@ -62,7 +62,7 @@ fi
 
 section disks
 # NAME|MAJOR:MINOR|SECTORS|ROTATIONAL|REMOVABLE|BUSY|CONTENT|MODEL, each disk and its partitions as DISK/PARTITION. A
-# sector has 512 bytes, whatever the disk's own are. BUSY: something is made of it, as LVM or RAID, or it is swap space.
+# sector has 512 bytes for every disk. BUSY: it is part of LVM or RAID, or swap space.
 for disk in /sys/block/*; do
   case ${disk##*/} in loop* | ram* | zram* | dm-*) continue ;; esac
   case $(cat "$disk/size" "$disk/hidden" 2>/dev/null | tr '\n' ' ') in "" | "0 "* | *" 1 ") continue ;; esac
@@ -82,7 +82,7 @@ section versions
 for program in mpirun stress-ng cmake c++; do
   command -v "$program" >/dev/null 2>&1 && printf '%s|%s\n' "$program" "$(timeout 10 "$program" --version 2>&1 | head -1)"
 done
-# Cray's MPI has no mpirun; its module says which it is.
+# Cray's MPI has no mpirun. Its module sets the version.
 [ -n "${CRAY_MPICH_VERSION:-}" ] && printf 'mpirun|CRAY MPICH version %s\n' "$CRAY_MPICH_VERSION"
 for header in nlohmann/json.hpp CLI/CLI.hpp Eigen/Dense; do
   printf '#include <%s>\n' "$header" | timeout 20 c++ -I/usr/include/eigen3 -x c++ -E - >/dev/null 2>&1 && printf 'header|%s\n' "$header"
@@ -90,7 +90,7 @@ done
 
 section mpi
 # MPI libraries in the usual places, as SOURCE|VERSION|PLACE; `path` is the mpirun on PATH, for comparison.
-# shellcheck disable=SC2317  # a shell of its own calls these functions, to be ended where a file system is away
+# shellcheck disable=SC2317  # a second shell calls these functions, so that a timeout can end them
 mpi_version() {
   local place=$1 file program said
   for file in "$place/include/mpi.h" "/usr/include/${place##*/}-$(uname -m)/mpi.h"; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage, in a script: . ./killable.sh
-# Bash keeps a signal until the program in its foreground has ended. Slurm kills both after KillWait seconds, and files stay.
-# `killable COMMAND…` runs COMMAND so that TERM or INT ends it, with all that it started. Then the script exits with 143, and
-# its EXIT trap removes files that nothing writes any more.
+# Bash handles a signal only after its foreground program has ended. Slurm kills both after KillWait seconds, and files stay.
+# `killable COMMAND…` runs COMMAND so that TERM or INT ends it and all processes that it started. Then the script exits with
+# 143, and its EXIT trap removes files that no process writes any more.
 
 killable() {
     local status=0
@@ -10,7 +10,8 @@ killable() {
     return "$status"
 }
 
-# Sends TERM to the script of process $1, and ends what it waits for, by KILL after a second: then it runs its traps.
+# Sends TERM to the script of process $1 and to the processes it waits for, and KILL to these after a second. Then the
+# script runs its traps.
 end_script() {
     local waited_for
     mapfile -t waited_for < <(processes_of "$1" | cut -d / -f 3)
@@ -22,9 +23,9 @@ end_script() {
     kill -KILL "${waited_for[@]}" 2>/dev/null || true
 }
 
-# A process group would not do: fio's processes are in sessions of their own. They are found by their parents, and by
-# KAPPA_KILLABLE, as a parent may have ended of the same signal. A job's watch and the keepers of its folders (KAPPA_WATCH)
-# end by themselves.
+# A process group is not enough: fio's processes have their own sessions. This function finds them by their parents, and by
+# KAPPA_KILLABLE, because the same signal may have ended a parent. A job's watch and the keepers of its folders (KAPPA_WATCH)
+# end without help.
 processes_of() {
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v top="$1" '
         { process = $1; sub(/.*\) /, ""); children[$2] = children[$2] " " process }
@@ -36,5 +37,5 @@ processes_of() {
     grep -slzx "KAPPA_KILLABLE=$1" /proc/[0-9]*/environ || true
 }
 
-# Once: Slurm may send it again, and what removes files shall not end of it.
+# Only once: Slurm may send the signal again, and it must not end the removal of files.
 trap 'trap "" TERM INT; end_script "$$"; exit 143' TERM INT

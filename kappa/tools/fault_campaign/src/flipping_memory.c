@@ -1,6 +1,6 @@
-/* In `kappa-measure bits`, and nowhere else, one bit of the memory that it walks through flips every PERIOD_MS milliseconds.
- * That is what it gets from operator new in pieces of 16 MiB or more: nothing else does, and memory that MPI or a thread
- * needs would end the program instead. No piece is given back while a bit of it flips. */
+/* Flip one bit of the memory of `kappa-measure bits` every PERIOD_MS milliseconds, in no other program. Only pieces of
+ * 16 MiB or more from operator new are changed, which are the memory under test: a flip in memory of MPI or a thread would
+ * end the program. No piece is freed while a bit of it flips. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Calls on files of a failing disk, for every program that is started with this library preloaded: fsync takes FSYNC_US
- * longer, open and stat on /scratch take OPEN_US longer, and one of EVERY reads of a file there fails (0: none does). */
+/* Simulate a failing disk for every program that preloads this library: fsync takes FSYNC_US longer, open and stat on
+ * /scratch take OPEN_US longer, and one of EVERY reads of a file there fails (0: no read fails). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* A wall clock that is OFFSET_NS off, for every program that is started with this library preloaded.
- * Asks the kernel itself, so that it can be preloaded into anything; clocks that measure durations stay right. */
+/* Shift the wall clock by OFFSET_NS for every program that preloads this library. It calls the kernel directly, so that
+ * every program can preload it. Clocks that measure durations stay right. */
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <sys/time.h>

@@ -1,5 +1,5 @@
-/* Flips one bit of what a program reads from a socket into a buffer of 32 KiB or more, once in EVERY such reads: data that
- * was damaged behind the checksums of TCP, in a network card or on the bus. Open MPI reads its large messages so. */
+/* Flip one bit in one of EVERY reads from a socket into a buffer of 32 KiB or more, as if a network card or the bus had
+ * damaged the data after TCP's checksum. Open MPI reads its large messages in this way. */
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <sys/uio.h>

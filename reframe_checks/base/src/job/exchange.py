@@ -243,7 +243,7 @@ class Peer:
                 while sent < len(data):
                     sent += connection.send(data[sent : sent + CHUNK])
                 if exactly(connection, 32) != hashlib.sha256(data).digest():
-                    self.failure = "another content arrives"
+                    self.failure = "the data arrive changed"
         except socket.timeout:  # noqa: UP041 - Python 3.6 has another TimeoutError
             self.failure = f"nothing moves for {patience_s:g} s"
         except (OSError, TypeError) as error:

@@ -31,7 +31,7 @@ def speaking_against(told):
     # Of two nodes that cannot reach each other nothing tells which it is, nor whether it is these two.
     links = {frozenset(ends(one)): one for one in left if len(nodes) > 2}
     for one in links.values():
-        said = f"long messages do not arrive from {one['node']} at {one['peer']}: {one['failure']}"
+        said = f"long messages from {one['node']} do not arrive at {one['peer']}: {one['failure']}"
         named.append({"node": one["node"], "reason": "link", "peer": one["peer"], "said": said})
     return named if 2 * len(named) <= len(nodes) else []
 

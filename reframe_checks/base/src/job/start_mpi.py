@@ -27,7 +27,7 @@ def world():
 
 def called(status):
     if status != 0:
-        sys.exit(f"MPI says error {status}")
+        sys.exit(f"MPI reports error {status}")
 
 
 called(MPI.MPI_Init(None, None))

@@ -5,6 +5,6 @@
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" ]]; then
     rm -f hang.json kappa_watch
     if ! read -r -t 20 _ < <(KAPPA_WATCH=yes exec python3 -s ./watch_nodes.py "$$" "$@" 2> watch.err); then
-        echo "watch_nodes.sh: nobody watches this job: $(tail -n 1 watch.err)" >&2
+        echo "watch_nodes.sh: the watch of this job did not start: $(tail -n 1 watch.err)" >&2
     fi
 fi

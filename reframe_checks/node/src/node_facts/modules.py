@@ -30,4 +30,4 @@ def problem(name):
     except subprocess.TimeoutExpired:
         return f"does not load within {PATIENCE_S} s"
     said = " ".join(done.stdout.decode("utf-8", "replace").split())
-    return None if done.returncode == 0 else said[:300] or "is not among those loaded"
+    return None if done.returncode == 0 else said[:300] or "is not among the loaded modules"

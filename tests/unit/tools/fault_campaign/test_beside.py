@@ -36,7 +36,7 @@ def test_it_runs_beside_and_ends_with_it(tmp_path):
 
 
 def test_a_load_that_ended_before_is_an_error(tmp_path):
-    ended = pytest.raises(CampaignError, match="the load disk ended before")
+    ended = pytest.raises(CampaignError, match="the load disk ended too early")
     with ended, beside(("disk",), tmp_path, seconds=0) as [load]:
         os.waitid(os.P_PID, load, os.WEXITED | os.WNOWAIT)  # as a zombie, which its parent has still to see
 
@@ -58,4 +58,4 @@ def test_the_command_beside_it_gives_the_exit_status():
 def test_no_other_action_takes_a_command(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["fault-campaign", "nights", "--", "true"])
-    assert "only beside takes a command after --, found true" in capsys.readouterr().err
+    assert "takes a command after --, found true" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from kappa.tools.fault_campaign.disturbances import (
 
 SAID = """\
 Incomplete
-◌ this machine was busy: run it again when nothing else runs here
+◌ this machine was busy: run the case again on an idle machine
     PairSweep on scratch
 │ ◌ INCOMPLETE  3 reasons why the run is incomplete. │
 │ ✘ FAIL  1 of 7 cases failed. │
@@ -35,8 +35,11 @@ def test_the_last_verdict_counts():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (SAID, "◌ this machine was busy: run it again when nothing else runs here PairSweep on scratch"),
-        (f"{SAID}the disk of /r is full: what ran is judged\n", "the disk of /r is full: what ran is judged"),
+        (SAID, "◌ this machine was busy: run the case again on an idle machine PairSweep on scratch"),
+        (
+            f"{SAID}the disk of /r is full: Kappa judges the finished cases\n",
+            "the disk of /r is full: Kappa judges the finished cases",
+        ),
         ("smoke: 5 s\nkappa: error: another run uses /r\n", "kappa: error: another run uses /r"),
         ("", ""),
     ],
@@ -49,7 +52,7 @@ def test_the_table_tells_of_each():
     one = Disturbed(DISTURBANCES["two validations"], "", 2, "INCOMPLETE", (), 7, 41.3, "a | b", "PASS")
     never = Disturbed(DISTURBANCES["clock behind"], "", None, "none", ("node1",), 0, 1500.0, "", "none")
     first, second = render([one, never]).splitlines()[2:]
-    assert first.split(" | ")[2:] == ["2", "INCOMPLETE", "nobody", "7", "41", "a \\| b", "PASS |"]
+    assert first.split(" | ")[2:] == ["2", "INCOMPLETE", "no node", "7", "41", "a \\| b", "PASS |"]
     assert "| did not end | none | node1 |" in second
 
 

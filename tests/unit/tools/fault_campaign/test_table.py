@@ -18,7 +18,7 @@ def test_rates_of_each_kind_and_class():
     assert "| 0/1 (0–98 %) |" in row(text, "**all hard faults**")
     assert "| 1/2 (1–99 %) |" in row(text, "**all**")
     assert "| slow disk" not in text
-    untried = next(line for line in text.splitlines() if line.startswith("No rounds with: "))
+    untried = next(line for line in text.splitlines() if line.startswith("Kinds without a round: "))
     assert "slow disk" in untried and "full disk" not in untried
 
 
@@ -34,7 +34,7 @@ def test_how_soon_a_hang_is_named():
     ]
     text = render(found, [SEED_7], {})
     title = text.splitlines().index(
-        "| hang | seconds from the fault until the job named a node | within 60 s | not by the job |"
+        "| hang | seconds from the fault until the job named a node | within 60 s | not named by the job |"
     )
     assert text.splitlines()[title + 2] == "| stopped rank | 44 (19–70) | 1/2 (1–99 %) | 1 |"
     assert "seconds from the fault" not in render([FOUND], [SEED_7], {})
@@ -42,7 +42,7 @@ def test_how_soon_a_hang_is_named():
 
 def test_what_was_missed_is_listed():
     assert row(render([FOUND, MISSED], [SEED_7], {}), "2 ").split(" | ")[1:4] == ["full disk: ", "node1", "PASS"]
-    assert "No fault was missed" in render([FOUND], [SEED_7], {})
+    assert "Every fault was found" in render([FOUND], [SEED_7], {})
 
 
 def test_rates_of_each_check():
@@ -85,8 +85,9 @@ def test_a_fault_of_one_node_that_was_called_system_wide_is_listed():
 
 def test_what_so_many_rounds_can_show():
     text = render([FOUND, *(outcome(number) for number in range(36))], [SEED_7], {})
-    assert "0 false alarms in 36 leave room for a rate of up to 10 %, 1 faults of 1 for one down to 3 %" in text
-    assert "368 healthy rounds without an alarm to show at most 1 %, and 72 faults" in text
+    assert "with 0 false positives in 36 healthy rounds, the true rate may be up to 10 %" in text
+    assert "With 1 of 1 faults found, the true rate may be as low as 3 %" in text
+    assert "takes 368 healthy rounds" in text and "takes 72 faults" in text
 
 
 def test_false_alarms_of_each_check():

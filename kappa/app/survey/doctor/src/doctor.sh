@@ -1,11 +1,11 @@
 #!/bin/bash
-# What a machine sees and may do where the site's jobs write: read by kappa/app/survey/doctor/nodes.py.
+# Print what a machine sees and can do in the folders of the site's jobs. kappa/app/survey/doctor/nodes.py reads it.
 # usage: bash -c KILLABLE+SCRIPT doctor TOKEN JOB NODES FOLDER...
-#   NODES of the job called JOB, which no other at the same time is;
-#   FOLDER is KIND|PATH: `work`, made by the login node, with its file `login` and the program `run`;
-#   `parallel`, in which all nodes shall see the same files; `own` and `any`, in which they need not.
-# First it says `ready` and answers each line on standard input with its clock, until `end`.
-# It writes small files into these folders and removes them again; needs no root.
+#   JOB: a name that no other job has at the same time; NODES: the number of its nodes;
+#   FOLDER: KIND|PATH. `work` is made by the login node, with the file `login` and the program `run`. In `parallel`, all
+#   nodes must see the same files. In `own` and `any` they need not.
+# First it prints `ready`, and answers each line on standard input with its clock, until `end`.
+# It writes small files into these folders and removes them. It needs no root.
 # shellcheck disable=SC2317  # killable and the trap call the functions
 export LC_ALL=C
 token=$1 job=$2 nodes=$3
@@ -27,7 +27,7 @@ clean_all_up() {
 number=-1
 tell() { printf 'folder|%s|%s|%s\n' "$number" "$1" "$2"; }
 
-# Files in a folder whose names begin so. A change of the folder's own makes a client of NFS look again.
+# Count the files in a folder by the beginning of their names. A change by this client makes NFS read the folder again.
 count() {
   local files
   : >"$1/.look-$host" && rm -f "$1/.look-$host"
@@ -47,7 +47,7 @@ write_and_look() {
   while [ "$(count "$place" node)" -lt "$nodes" ] && [ "$SECONDS" -lt "$end" ]; do sleep 0.2; done
   tell sees "$(count "$place" node)"
   : >"$place/looked-$host"
-  # Who goes first takes away what others have not yet seen, unless all have looked or somebody has gone.
+  # Keep the file until all nodes have looked, or a node has gone.
   while [ "$(count "$place" node)" -ge "$nodes" ] && [ "$(count "$place" looked)" -lt "$nodes" ] &&
     [ "$SECONDS" -lt "$end" ]; do sleep 0.1; done
 }
@@ -101,7 +101,7 @@ tell_all() {
   echo 'end|'
 }
 
-# A file system that does not answer keeps a program for long. After a sound end others may still be in these folders.
+# A file system that does not answer blocks a program for long. After a normal end, other nodes may still use the folders.
 trap 'clean_all_up "$@"' EXIT
 killable tell_all "$@"
 status=$?

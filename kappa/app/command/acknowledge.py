@@ -1,0 +1,180 @@
+"""``kappa ack``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import pathlib
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from kappa.app.command.arguments import add_site, parser, resolved
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError, suggestion
+from kappa.core.ground.folders import results_folder
+from kappa.core.ground.processes import stopping, user_name
+
+if TYPE_CHECKING:
+    from kappa.core.record.acknowledgements import Acknowledgements, NamedFinding
+
+_DESCRIPTION = """\
+Acknowledge a finding until a day, with a reason: pages, messages, JUnit XML and metrics show it beside the finding, and
+a night sends no alert for it. No verdict and no exit status changes. Without FINDING, list the findings of the newest
+night and the newest run, and what is acknowledged.
+
+FINDING is what a page or the message of a night shows: the name of a suspect node, the title of a case that failed, or
+a series that became worse. The acknowledgement of a node also counts for failures that name no other node.
+
+Exit status: 0 done, 2 there is no such finding, or it could not be written."""
+_EXAMPLES = """\
+  kappa ack mycluster
+  kappa ack mycluster node17 --until 2026-12-05 --reason 'cable ordered, ticket 4711'
+  kappa ack mycluster 'NodeLinks on cpu+packaged' --until 2026-12-05 --reason 'switch is replaced on Friday'
+  kappa ack mycluster node17 --remove
+"""
+# An expiry further away is none.
+MOST_DAYS = 366
+ALERT = "nightly/alert.json"
+
+
+def run(arguments: list[str]) -> int:
+    options = resolved(_parse(arguments))
+    from kappa.core.record.acknowledgements import load_acknowledgements
+
+    results = results_folder(options.site)
+    acknowledged = load_acknowledgements(results)
+    if options.remove:
+        return _remove(options, results, acknowledged)
+    findings = _findings(results)
+    if not options.finding:
+        return _list(findings, acknowledged)
+    finding = _named(options.finding, findings, acknowledged)
+    _add(results, finding, options.until, options.reason, options.by)
+    print(f"{clean(finding.name)}: acknowledged until {options.until}")
+    if (results / ALERT).exists():
+        print(f"`kappa nightly report {options.site}` renews the dashboard, the message and the metrics")
+    return 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser("ack", _DESCRIPTION, _EXAMPLES)
+    add_site(words, results=True)
+    words.add_argument("finding", metavar="FINDING", nargs="?", help="a node, a case or a series, by its whole name")
+    words.add_argument("--until", metavar="DATE", type=_day, help="the last day on which it counts, as 2026-12-05")
+    words.add_argument("--reason", metavar="TEXT", type=_reason, help="why; everybody who sees the finding reads it")
+    words.add_argument("--by", metavar="NAME", type=_reason, help="who acknowledges it (default: your user name)")
+    words.add_argument("--remove", action="store_true", help="take the acknowledgement back")
+    options = words.parse_args(arguments)
+    options.by = options.by or user_name()
+    if options.remove and not options.finding:
+        words.error("--remove: name the finding")
+    if options.finding and not options.remove and not (options.until and options.reason):
+        words.error("say until when and why: --until DATE --reason TEXT")
+    if not options.finding and (options.until or options.reason):
+        words.error("name the finding; `kappa ack SITE` lists them")
+    return options
+
+
+def _day(text: str) -> datetime.date:
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a day such as 2026-12-05, found {text!r}") from None
+    today = datetime.date.today()
+    if not today <= day <= today + datetime.timedelta(days=MOST_DAYS):
+        raise argparse.ArgumentTypeError(f"expected a day from today on, at most {MOST_DAYS} days ahead, found {text}")
+    return day
+
+
+def _reason(text: str) -> str:
+    from kappa.core.record.acknowledgements import MOST_REASON
+
+    said = one_line(clean(text), MOST_REASON + 1)
+    if not said or len(said) > MOST_REASON:
+        raise argparse.ArgumentTypeError(f"expected 1 to {MOST_REASON} characters")
+    return said
+
+
+def _remove(options: argparse.Namespace, results: pathlib.Path, acknowledged: Acknowledgements) -> int:
+    from kappa.core.record.acknowledgements import NamedFinding
+
+    applying = [NamedFinding(one.kind, one.finding) for one in acknowledged.applying]
+    if not applying:
+        raise InputError("nothing is acknowledged")
+    finding = _chosen(options.finding, applying, "no acknowledgement of")
+    _add(results, finding, None, options.reason or "", options.by)
+    print(f"{clean(finding.name)}: no longer acknowledged")
+    return 0
+
+
+def _add(results: pathlib.Path, finding: NamedFinding, until: datetime.date | None, reason: str, by: str) -> None:
+    from kappa.core.record.acknowledgements import Acknowledgement, acknowledge
+
+    with stopping() as stop:
+        acknowledge(
+            results,
+            Acknowledgement(
+                kind=finding.kind, finding=finding.name, until=until, reason=reason, by=by, time=time.time()
+            ),
+            stop.check,
+        )
+
+
+def _findings(results: pathlib.Path) -> list[NamedFinding]:
+    """What the newest night's message and the newest run's page show; one of both that cannot be read is told."""
+    found: dict[tuple[str, str], NamedFinding] = {}
+    for read in (_of_night, _of_run):
+        try:
+            found |= {(one.kind, one.name): one for one in read(results)}
+        except InputError as err:
+            print(f"warning: {clean(str(err))}", file=sys.stderr)
+    return list(found.values())
+
+
+def _of_night(results: pathlib.Path) -> list[NamedFinding]:
+    from kappa.core.ground.documents import load_json
+    from kappa.core.record.acknowledgements import AlertedFindings
+
+    path = results / ALERT
+    return list(load_json(path, AlertedFindings).findings) if path.exists() else []
+
+
+def _of_run(results: pathlib.Path) -> list[NamedFinding]:
+    from kappa.core.record.runs import reports_of
+    from reports.verdict.judge import judge_report
+    from reports.verdict.named_findings import findings_of
+
+    newest = reports_of(results)[:1]
+    return [finding for report in newest for finding in findings_of(judge_report(report))]
+
+
+def _list(findings: list[NamedFinding], acknowledged: Acknowledgements) -> int:
+    for finding in findings:
+        known = acknowledged.of(finding)
+        print(clean(f"{finding.kind:6}  {finding.name}" + (f"\n        {known}" if known else "")))
+    shown = {(finding.kind, finding.name) for finding in findings}
+    for one in acknowledged.newest.values():
+        if one.until and (one.kind, one.finding) not in shown:
+            state = "not found any more" if one.applies(acknowledged.day) else "expired"
+            print(clean(f"{one.kind:6}  {one.finding} ({state})\n        {one}"))
+    known_now = sum(acknowledged.of(finding) is not None for finding in findings)
+    print(f"{len(findings)} found, {known_now} of them acknowledged")
+    return 0
+
+
+def _named(given: str, findings: list[NamedFinding], acknowledged: Acknowledgements) -> NamedFinding:
+    """The finding, or one that is acknowledged already, for longer."""
+    from kappa.core.record.acknowledgements import NamedFinding
+
+    before = [NamedFinding(one.kind, one.finding) for one in acknowledged.newest.values() if one.until]
+    return _chosen(given, [*findings, *before], "no finding")
+
+
+def _chosen(given: str, findings: list[NamedFinding], none: str) -> NamedFinding:
+    """By its whole name: the beginning of one node's is another's."""
+    for finding in findings:
+        if finding.name == given:
+            return finding
+    near = suggestion(given, (finding.name for finding in findings))
+    raise InputError(f"there is {none} {one_line(clean(given), 200)!r}: {near}; `kappa ack SITE` lists them")

@@ -1,0 +1,135 @@
+"""The page of a check, from the catalogue: as Markdown for ``docs/checks/``, as text for ``kappa docs``."""
+
+import re
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from kappa.core.vocabulary.checks import CataloguedCheck, worse_by_unit
+from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, SIMULATED, STORAGE_FEATURES
+
+FOLDER = "docs/checks"
+#: The first line of a generated page.
+MARK = "<!-- made from the check by make catalogue -->"
+_BETTER = {1: "lower is better", -1: "higher is better", 0: ""}
+_MOST_VALUES = 8
+_LINK = re.compile(r"\[([^\]]+)\]\(([\w.#-]+)\)")
+
+
+def page(name: str, check: CataloguedCheck) -> str:
+    """Return the page of the check class ``name`` as Markdown."""
+    other = "".join(f", [docs/{one}]({one})" for one in check.pages)
+    footer = f"`kappa docs {name}` prints this page. See also [all checks](catalogue.md){other}."
+    # Links, as those in the vocabulary, begin at docs/.
+    return "\n".join([MARK, *(_LINK.sub(r"[\1](../\2)", line) for line in [*_lines(name, check), footer])]) + "\n"
+
+
+def text(name: str, check: CataloguedCheck, width: int) -> str:
+    """Return what the page says, folded to ``width`` columns."""
+    other = f"See also {', '.join(f'docs/{one}' for one in check.pages)}." if check.pages else ""
+    lines = [*_lines(name, check), other]
+    return "\n".join(_folded(_LINK.sub(r"\1", line.lstrip("# ")), width) for line in lines).rstrip() + "\n"
+
+
+def _lines(name: str, check: CataloguedCheck) -> list[str]:
+    programs = f" It runs {_some(f'`{one}`' for one in check.programs)}." if check.programs else ""
+    lines = [f"# {name}", "", _sentence(check.descr), "", f"{_sentence(check.runs)}{programs}", ""]
+    sections = {
+        "If it fails": _failure(check),
+        "Metrics": _metrics(check),
+        "Cases": _cases(check),
+        "Needs": _needs(check),
+        "A site may set": _tunables(check.tunables, check.defaults),
+    }
+    for title, section in sections.items():
+        if found := [*section]:
+            lines += [f"## {title}", "", *found, ""]
+    return lines
+
+
+def listing(checks: Mapping[str, CataloguedCheck], width: int) -> str:
+    """Return a line or two for each check, folded to ``width`` columns, under the folder of its family."""
+    column = max(map(len, checks), default=0) + 4
+    lines: list[str] = []
+    above = ""
+    for name, check in sorted(checks.items(), key=lambda item: (item[1].family, item[0])):
+        folder = check.family.partition("/")[0]
+        lines += [] if folder == above else [*([""] if lines else []), folder]
+        above = folder
+        lines.append(textwrap.fill(f"  {name:<{column - 2}}{check.descr}", width, subsequent_indent=" " * column))
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(said: str) -> str:
+    return said if said.endswith((".", "?")) else f"{said}."
+
+
+def _failure(check: CataloguedCheck) -> Iterator[str]:
+    yield check.failure_means
+    if check.hint:
+        yield from ("", f"Hint: {check.hint}")
+
+
+def _metrics(check: CataloguedCheck) -> Iterator[str]:
+    for name, unit in check.metrics.items():
+        recorded = "recorded only" if name in check.informational else ""
+        yield _item(f"`{name}`", unit or "no unit", _BETTER[worse_by_unit(unit)], recorded)
+    bounded = [name for name in check.metrics if name not in check.informational]
+    if bounded and not all(SIMULATED in case.features for case in check.cases):
+        which = "Each" if len(bounded) == len(check.metrics) else "Each that is not only recorded"
+        yield ""
+        yield f"{which} needs a bound in the site's `references/{check.family.partition('/')[0]}.yaml`."
+
+
+def _cases(check: CataloguedCheck) -> Iterator[str]:
+    took = f"{check.measured_s:g} s, as measured on the embedded cluster"
+    yield f"- time of a case: {took if check.measured_s else f'≈ {check.estimated_s:g} s, an estimate'}"
+    yield f"- modes: {', '.join(check.modes)}; family: `{check.family}`"
+    if len(check.cases) > 1:
+        yield f"- {len(check.cases)} cases, if the site has all of them"
+    for parameter in check.parameters:
+        yield f"- `{parameter}`: {_some(check.values_of(parameter))}"
+
+
+def _needs(check: CataloguedCheck) -> Iterator[str]:
+    features = [set(case.features) for case in check.cases]
+    always = set.intersection(*features) if features else set()
+    meanings = {**PARTITION_FEATURES, **STORAGE_FEATURES}
+    for feature in sorted(always):
+        yield f"- of a partition, `{feature}`: {meanings[feature]}"
+    if sometimes := sorted(set().union(*features) - always):
+        yield f"- of a partition, for some cases: {_some(f'`{one}`' for one in sometimes)}"
+    for need in check.needs_environ:
+        choices = need.split("|")
+        programs = "; or ".join(f"`{one}`: {ENVIRONMENT_FEATURES[one].programs}" for one in choices)
+        yield f"- of an environment, {programs}"
+    if check.on_fabrics:
+        yield "- it runs on simulated partitions, too"
+
+
+def _tunables(tunables: Mapping[str, Collection[str]], defaults: Mapping[str, Any]) -> Iterator[str]:
+    for name, (kind, unit, meaning) in tunables.items():
+        default = _shown(defaults[name])
+        yield _item(f"`{name}`", kind, unit, f"default {default}" if default else "", "") + f": {meaning}"
+
+
+def _shown(value: Any) -> str:
+    """A default; empty for none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _some(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _item(name: str, *about: str) -> str:
+    return f"- {name}, {', '.join(filter(None, about))}"
+
+
+def _some(values: Iterable[str]) -> str:
+    found = list(values)
+    more = len(found) - _MOST_VALUES
+    return ", ".join([*found[:_MOST_VALUES], f"and {more} more"] if more > 1 else found)
+
+
+def _folded(line: str, width: int) -> str:
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

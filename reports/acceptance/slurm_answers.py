@@ -1,0 +1,156 @@
+"""Slurm's answers about outages, parsed: ``sacctmgr show event``, ``sacct`` and ``scontrol show node``.
+
+The commands have to be run with ``TZ=UTC`` and ``SLURM_TIME_FORMAT=standard``: their times have no zone.
+"""
+
+import calendar
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.node_lists import unfolded
+from kappa.core.sites.outage_clauses import MOST_NODES
+
+#: After these come ``start=`` and ``end=``, and the start and end of ``sacct``.
+EVENT_COMMAND = ("sacctmgr", "-nP", "show", "event", "event=node", "format=NodeName,Start,End,State,Reason,User")
+#: After ``sacct``. Without -D a job that was requeued shows its last record alone.
+JOB_OPTIONS = ("-aXDnP", "-s", "NF,BF", "-o", "JobIDRaw,State,NNodes,NodeList,Start,End")
+NODE_COMMAND = ("scontrol", "-o", "show", "node")
+CONFIG_COMMAND = ("scontrol", "show", "config")
+_OPEN = ("Unknown", "None", "")
+_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+# What an operator wrote may look like a key; it stands at the end.
+_FREE_TEXT = re.compile(r"\s(?:Reason|Comment|Extra)=")
+_TIME_KEYS = re.compile(r"\b(NodeName|BootTime|SlurmdStartTime)=(\S+)")
+_CONTROLLER_START = re.compile(r"^BOOT_TIME\s*=\s*(\S+)\s*$", re.MULTILINE)
+_TIMEOUT = re.compile(r"^SlurmdTimeout\s*=\s*(\d+) sec\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class NodeEvent:
+    """A line of ``sacctmgr show event``; ``end`` is ``None`` while it lasts. Times in seconds since 1970."""
+
+    line: int
+    node: str
+    start: int
+    end: int | None
+    state: str
+    reason: str
+    user: str
+
+
+@dataclass(frozen=True)
+class FailedJob:
+    """A job that died of its nodes; ``nodes`` are all of its nodes, one of which failed."""
+
+    line: int
+    job: str
+    state: str
+    nodes: tuple[str, ...]
+    end: int
+
+
+@dataclass(frozen=True)
+class NodeStart:
+    """When a node was booted and its daemon was started; ``None`` where Slurm does not know."""
+
+    line: int
+    node: str
+    boot: int | None
+    daemon: int | None
+
+
+def parse_events(text: str) -> list[NodeEvent]:
+    """Read ``EVENT_COMMAND``'s answer. A reason may hold ``|``, so lines are split from both ends.
+
+    :raises InputError: a line is no event; names it.
+    """
+    found = []
+    for number, line in _lines(text, "sacctmgr"):
+        fields = line.split("|", 4)
+        reason, bar, user = fields[-1].rpartition("|")
+        if len(fields) != 5 or not bar or not _NODE.fullmatch(fields[0]):
+            raise _odd("sacctmgr", number, "NODE|START|END|STATE|REASON|USER", line)
+        start, end = _moment(fields[1], "sacctmgr", number), _end(fields[2], "sacctmgr", number)
+        if start is None:
+            raise _odd("sacctmgr", number, "a start", line)
+        found.append(NodeEvent(number, fields[0], start, end, fields[3].strip(), reason.strip(), user.strip()))
+    return found
+
+
+def parse_jobs(text: str) -> list[FailedJob]:
+    """Read what ``sacct`` answers with ``JOB_OPTIONS``; a job that still ends is left for the next time.
+
+    :raises InputError: a line is no job; names it.
+    """
+    found = []
+    for number, line in _lines(text, "sacct"):
+        fields = line.split("|")
+        if len(fields) != 6 or not fields[0]:
+            raise _odd("sacct", number, "JOB|STATE|NODES|NODELIST|START|END", line)
+        end = _end(fields[5], "sacct", number)
+        if end is None or fields[3] in ("None assigned", ""):
+            continue
+        try:
+            nodes = unfolded(fields[3], MOST_NODES)
+        except ValueError as err:
+            raise InputError(f"sacct, line {number}: {err}") from None
+        found.append(FailedJob(number, fields[0], fields[1], nodes, end))
+    return found
+
+
+def parse_nodes(text: str) -> list[NodeStart]:
+    """Read ``NODE_COMMAND``'s answer.
+
+    :raises InputError: a line is no node; names it.
+    """
+    found = []
+    for number, line in _lines(text, "scontrol"):
+        keys = dict(_TIME_KEYS.findall(_FREE_TEXT.split(line)[0]))
+        if not _NODE.fullmatch(keys.get("NodeName", "")):
+            raise _odd("scontrol", number, "NodeName=…", line)
+        boot, daemon = (_end(keys.get(key, ""), "scontrol", number) for key in ("BootTime", "SlurmdStartTime"))
+        found.append(NodeStart(number, keys["NodeName"], boot, daemon))
+    return found
+
+
+@dataclass(frozen=True)
+class ControllerFacts:
+    """When slurmctld was started, and how long it waits for a node, in seconds."""
+
+    started: int | None
+    node_timeout_s: int
+
+
+def parse_config(text: str) -> ControllerFacts:
+    """Read ``CONFIG_COMMAND``'s answer; what it does not say is unknown, or 0 s."""
+    started, patience = _CONTROLLER_START.search(text), _TIMEOUT.search(text)
+    return ControllerFacts(
+        _end(started[1], "scontrol", 1) if started else None, int(patience[1]) if patience else 0
+    )
+
+
+def _lines(text: str, command: str) -> Iterator[tuple[int, str]]:
+    if text and not text.endswith("\n"):
+        raise InputError(f"{command}: its answer is cut off, the last line has no end")
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        if line.strip():
+            yield number, clean(line)
+
+
+def _moment(text: str, command: str, number: int) -> int | None:
+    try:
+        return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        raise _odd(command, number, "a time such as 2026-12-03T03:58:40", text) from None
+
+
+def _end(text: str, command: str, number: int) -> int | None:
+    return None if text in (*_OPEN, "N/A") else _moment(text, command, number)
+
+
+def _odd(command: str, number: int, expected: str, found: str) -> InputError:
+    return InputError(f"{command}, line {number}: expected {expected}; found {one_line(found, 120)!a}")

@@ -1,0 +1,244 @@
+"""The outage log: what was altered is named by its line, two writers do not meet, and a kill loses nothing."""
+
+import datetime
+import json
+import random
+import subprocess
+
+import pytest
+
+from kappa.core.ground.errors import InputError
+from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.outage_log import LOG, RAW, Draft, altered_raw, keep_raw, load_log, writing
+from reports.acceptance.outage_weeks import check_weeks, sign_week, weeks_of
+from reports.acceptance.signature import sha256
+from tests.killing import in_child
+from tests.tiers import few_or_many
+from tests.unit.acceptance.outages import BEGIN, PARTIES, verdicts, written
+
+LINES = 36
+
+
+def ten_outages(month):
+    for number in range(10):
+        month.node("n1", 24 * number, 24 * number + 1)
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return written(tmp_path / "campaign", ten_outages)
+
+
+def lines_of(campaign):
+    return (campaign.folder / LOG).read_bytes().splitlines(keepends=True)
+
+
+def rewrite(campaign, lines):
+    (campaign.folder / LOG).write_bytes(b"".join(lines))
+
+
+def test_what_is_written_is_read(campaign):
+    log = load_log(campaign.folder)
+    assert log.lines == len(lines_of(campaign)) == LINES
+    assert [entry.what for entry in log.latest.values()].count("node_interrupt") == 10
+    assert all(log.is_agreed(entry, PARTIES) for entry in log.latest.values())
+    assert not log.remarks
+
+
+@pytest.mark.parametrize("number", [1, 7, 33])
+def test_a_changed_byte_is_named(campaign, number):
+    lines = lines_of(campaign)
+    lines[number - 1] = lines[number - 1].replace(b"2026-12", b"2026-11", 1)
+    rewrite(campaign, lines)
+    with pytest.raises(InputError, match=rf"outages\.jsonl: line {number}: it was changed after line {number + 1}"):
+        load_log(campaign.folder)
+
+
+def test_a_removed_line_is_named(campaign):
+    lines = lines_of(campaign)
+    rewrite(campaign, lines[:6] + lines[7:])
+    with pytest.raises(InputError, match="line 7: expected the id 7, found 8: lines were removed, moved or added"):
+        load_log(campaign.folder)
+
+
+def test_a_reordered_week_is_named(campaign):
+    lines = lines_of(campaign)
+    rewrite(campaign, lines[:3] + lines[20:30] + lines[3:20] + lines[30:])
+    with pytest.raises(InputError, match="line 4: expected the id 4, found 21"):
+        load_log(campaign.folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"not json\n", "no entry of an outage log"),
+        (b'{"id":"35"}\n', "no entry of an outage log"),
+        (b"\xff\xfe\n", "no entry of an outage log"),
+        (b"x" * (1 << 21), "longer than"),
+    ],
+)
+def test_what_is_no_entry_is_named(campaign, line, words):
+    rewrite(campaign, [*lines_of(campaign), line])
+    with pytest.raises(InputError, match=f"line {LINES + 1}: {words}"):
+        load_log(campaign.folder)
+
+
+def refused(campaign, draft, words):
+    before = lines_of(campaign)
+    with writing(campaign.folder) as writer, pytest.raises(InputError, match=words):
+        writer.append([draft])
+    assert lines_of(campaign) == before
+
+
+def entry(**fields):
+    given = {"by": "vendor", "source": "hand", "what": "node_interrupt", "nodes": ("n1",), "start": BEGIN, **fields}
+    return Draft(**given)
+
+
+def test_what_makes_no_sense_is_not_written(campaign):
+    refused(campaign, entry(end=BEGIN - datetime.timedelta(hours=1)), "ends before it begins")
+    refused(campaign, entry(start=BEGIN.replace(tzinfo=None)), "timezone")
+    refused(campaign, entry(what="power_cut"), "no entry of an outage log")
+    refused(campaign, entry(supersedes="99"), "corrects 99, which is no entry")
+    refused(campaign, entry(what="agreement", about=("99",)), "agrees to 99, which is no entry")
+
+
+def test_a_correction_needs_another_agreement(campaign):
+    with writing(campaign.folder) as writer:
+        (number,) = writer.append([entry(end=BEGIN + datetime.timedelta(hours=2), supersedes="4")])
+    log = load_log(campaign.folder)
+    assert 4 not in log.latest and not log.is_agreed(log.latest[number], PARTIES)
+    refused(campaign, entry(supersedes="4"), "was corrected before")
+    refused(campaign, entry(what="agreement", about=("4",)), "was corrected before")
+
+
+def test_daylight_saving_is_no_jump(tmp_path):
+    """The night of 25 October 2026 has two half past twos in Rome; each has its own offset."""
+    written(tmp_path / "campaign", lambda month: None)
+    summer, winter = datetime.timezone(datetime.timedelta(hours=2)), datetime.timezone(datetime.timedelta(hours=1))
+    start = datetime.datetime(2026, 10, 25, 2, 30, tzinfo=summer)
+    end = datetime.datetime(2026, 10, 25, 2, 30, tzinfo=winter)
+    with writing(tmp_path / "campaign") as writer:
+        (number,) = writer.append([entry(start=start, end=end)])
+    found = load_log(tmp_path / "campaign").latest[number]
+    assert found.end - found.start == 3600
+
+
+def test_a_clock_that_is_set_back_is_named(campaign):
+    moment = load_log(campaign.folder).last_recorded - 3540
+    with writing(campaign.folder) as writer:
+        writer.append([entry()], moment)
+    assert any("was recorded 3540 s before" in remark for remark in load_log(campaign.folder).remarks)
+
+
+def test_a_clock_that_is_ahead_is_named(campaign):
+    with writing(campaign.folder) as writer:
+        writer.append([entry(start=BEGIN + datetime.timedelta(hours=1))], BEGIN.timestamp())
+    assert any(f"a clock was wrong ({LINES + 1})" in remark for remark in verdicts(campaign)["S"].remarks)
+
+
+def test_two_writers_do_not_meet(campaign):
+    with (
+        writing(campaign.folder),
+        pytest.raises(InputError, match="another process writes it"),
+        writing(campaign.folder),
+    ):
+        pass
+
+
+def test_a_line_that_was_cut_off_is_named_and_set_aside(campaign):
+    whole = lines_of(campaign)
+    rewrite(campaign, [*whole, b'{"by":"kap'])
+    assert f"line {LINES + 1} of outages.jsonl was cut off" in load_log(campaign.folder).remarks[0]
+    with writing(campaign.folder) as writer:
+        writer.append([entry()])
+    assert lines_of(campaign)[:LINES] == whole and load_log(campaign.folder).lines == LINES + 1
+    (torn,) = (campaign.folder / RAW).glob("torn-*")
+    assert torn.read_text() == '{"by":"kap'
+
+
+@few_or_many("least", 10, 100)
+def test_a_writer_that_is_killed_again_and_again(campaign, least):
+    def work():
+        for _ in range(30):
+            with writing(campaign.folder) as writer:
+                writer.append([entry(note="x" * 900) for _ in range(20)])
+
+    draw = random.Random(13)
+    kills = before = 0
+    while kills < least:
+        kills += not in_child(work, draw.uniform(0, 0.1))
+        log = load_log(campaign.folder)
+        assert log.lines >= before, "an entry was lost"
+        before = log.lines
+    with writing(campaign.folder) as writer:
+        writer.append([entry()])
+    assert not load_log(campaign.folder).torn
+
+
+def test_raw_answers_are_those_that_the_log_names(campaign):
+    evidence = keep_raw(campaign.folder, "sacctmgr-1", "node2|…\n")
+    with writing(campaign.folder) as writer:
+        writer.append([entry(evidence=(evidence, "raw/sacctmgr-1.txt:1"))])
+    log = load_log(campaign.folder)
+    assert not altered_raw(campaign.folder, log)
+    (campaign.folder / RAW / "sacctmgr-1.txt").write_text("node3|…\n")
+    assert altered_raw(campaign.folder, log) == ["altered since the outage log named it: raw/sacctmgr-1.txt"]
+    (campaign.folder / RAW / "sacctmgr-1.txt").unlink()
+    assert altered_raw(campaign.folder, log) == ["missing, though the outage log names it: raw/sacctmgr-1.txt"]
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch):
+    """A GnuPG key without a password, in a keyring of its own."""
+    home = tmp_path / "gnupg"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("GNUPGHOME", str(home))
+    make = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "buyer@example.org", "ed25519"]
+    subprocess.run(make, check=True, capture_output=True)
+    yield "gpg:buyer@example.org"
+    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
+
+
+def test_a_week_that_both_sign_cannot_be_rewritten(campaign, key):
+    log = load_log(campaign.folder)
+    weeks = weeks_of(log)
+    assert weeks[:3] == ["2026-W48", "2026-W49", "2026-W50"]
+    now = BEGIN.timestamp() + 90 * 86400
+    sign_week(campaign.folder, "2026-W50", key, "buyer", now)
+    sign_week(campaign.folder, "2026-W50", key, "vendor", now)
+    found = check_weeks(campaign.folder, log, list(PARTIES), [])
+    assert not found.problems and len(found.good) == 2
+    assert "week 2026-W49 of outages.jsonl is not signed by buyer, vendor" in found.unchecked
+    assert not any("W50" in line for line in found.unchecked)
+    # A log that was written anew is whole, and not the one that was signed.
+    rewrite(campaign, [])
+    (campaign.folder / LOG).unlink()
+    with writing(campaign.folder) as writer:
+        writer.append([entry() for _ in range(LINES)])
+    found = check_weeks(campaign.folder, load_log(campaign.folder), list(PARTIES), [])
+    assert any("week 2026-W50: line" in line and "the log was rewritten" in line for line in found.problems)
+
+
+def test_a_week_that_goes_on_is_not_signed(campaign, key):
+    with pytest.raises(InputError, match="2026-W50 ends at 2026-12-14 00:00 UTC"):
+        sign_week(campaign.folder, "2026-W50", key, "buyer", BEGIN.timestamp())
+    with pytest.raises(InputError, match="expected a week such as 2026-W49"):
+        sign_week(campaign.folder, "2026-W54", key, "buyer", BEGIN.timestamp())
+
+
+def test_a_dossier_holds_the_log_and_verify_names_what_was_altered(campaign, tmp_path):
+    target = tmp_path / "dossier"
+    write_dossier(campaign, target, pdf=False, how_signed=None)
+    proof = verify(target)
+    assert not proof.problems
+    assert any(f"{LINES} lines, each with the hash" in line for line in proof.good)
+    assert any("2026-W49" in line for line in proof.unchecked)
+    lines = (target / LOG).read_bytes().splitlines(keepends=True)
+    (target / LOG).write_bytes(b"".join([*lines[:3], lines[3].replace(b"n1", b"n2"), *lines[4:]]))
+    assert verify(target).problems == [f"altered: {LOG}"]
+    # With a manifest that was made to fit, the chain still tells.
+    manifest = json.loads((target / "manifest.json").read_text())
+    manifest["files"][LOG] = sha256(target / LOG)
+    (target / "manifest.json").write_text(json.dumps(manifest))
+    assert any("line 4: it was changed" in line for line in verify(target).problems)
