@@ -79,6 +79,9 @@ TEST(Matlab, LoopsAreExecuted) {
     EXPECT_EQ(x_after("x = 7; for k = 1:0, x = k; end"), Numbers{7});
     EXPECT_EQ(x_after("x = 0; for k = 1:9, if k == 2, continue; end, if k > 3, break; end, x = x + k; end"), Numbers{4});
     EXPECT_EQ(x_after("x = 1; while x < 100, x = x * 2; end"), Numbers{128});
+    const MatlabVariables of_function = run_matlab("function x = f\nx = 0;\nfor k = 1:3\n x = x + k;\nend\nwhile x < 10, x = x * 2; end\nx = x + 1;\nend\n", "x.m");
+    EXPECT_EQ(variable(of_function, "x").number, Numbers{13});
+    EXPECT_NE(refused_with("for k = 1:3, x = k; else, x = 0; end"), "none");
 }
 
 TEST(Matlab, WhatIsNotEvaluatedIsRefusedWithItsLine) {
