@@ -28,7 +28,11 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
     """
     # Imported here: only ReFrame reads these settings.
     from reframe.core.exceptions import ConfigError  # type: ignore[import-untyped]  # noqa: PLC0415
+    from reframe.core.logging import log_files  # type: ignore[import-untyped]  # noqa: PLC0415
 
+    # ReFrame's built-in settings opened a new file in /tmp, which ReFrame never removes.
+    for opened in log_files():
+        pathlib.Path(opened).unlink(missing_ok=True)
     try:
         whole = Site(folder)
         whole.require_sound()
@@ -57,6 +61,7 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
         from kappa.core.sites import launchers  # noqa: F401, PLC0415 (ReFrame then knows them)
     names = environment_names(site.name)
     polling = {key: getattr(described, key) for key in ("poll_rate_min", "poll_rate_max")}
+    log_level = os.environ.get("KAPPA_LOG_LEVEL")
     return {
         "systems": [
             {
@@ -84,7 +89,14 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
         ],
         # No perflogs: nothing reads them, and they would have untrusted text of jobs. The log messages of each poll
         # would take most of ReFrame's time, a third of a core, even if no handler keeps them.
-        "logging": [{"level": os.environ.get("KAPPA_LOG_LEVEL", "verbose"), "handlers_perflog": []}],
+        "logging": [
+            {
+                "level": log_level or "verbose",
+                # Without a name, ReFrame makes a new file in /tmp at each call and never removes it.
+                "handlers": [{"type": "file", "level": log_level}] if log_level else [],
+                "handlers_perflog": [],
+            }
+        ],
         # ReFrame gives the database this mode whatever the umask.
         "storage": [
             {

@@ -11,7 +11,7 @@ from kappa.core.record.actions import Action
 from kappa.core.sites.outage_clauses import OutageTerms
 from kappa.core.vocabulary.node_states import condition
 from reports.acceptance.outage_log import UNKNOWN, Draft, LogEntry, OutageLog
-from reports.acceptance.slurm_answers import FailedJob, NodeEvent, NodeStart
+from reports.acceptance.slurm_answers import EndedJob, NodeEvent, NodeStart
 
 BY = "kappa"
 # slurmd computes the time of its node's boot anew each time.
@@ -48,7 +48,7 @@ def of_events(
             continue
         start, note = event.start, f"{event.state} {event.reason} ({event.user})"
         earlier = [moment for moment in last_answer.get(event.node, ()) if start - patience_s <= moment < start]
-        if earlier and not state.responds:
+        if earlier and is_silent(event):
             start = max(earlier)
             note += f"; its last answer, {event.start - start} s before Slurm noticed"
         end = event.end
@@ -59,7 +59,12 @@ def of_events(
     return found
 
 
-def of_jobs(jobs: Iterable[FailedJob], events: Sequence[NodeEvent], terms: OutageTerms, raw: RawPaths) -> list[Draft]:
+def is_silent(event: NodeEvent) -> bool:
+    """Return whether the node did not answer; Slurm then noticed the outage late."""
+    return not condition(event.state).responds
+
+
+def of_jobs(jobs: Iterable[EndedJob], events: Sequence[NodeEvent], terms: OutageTerms, raw: RawPaths) -> list[Draft]:
     """Jobs that died of a node: of all nodes it is one of the system; else one of nodes that no event names."""
     names = frozenset(terms.node_names)
     found = []

@@ -18,6 +18,8 @@ from kappa.core.sites.outage_clauses import MOST_NODES
 EVENT_COMMAND = ("sacctmgr", "-nP", "show", "event", "event=node", "format=NodeName,Start,End,State,Reason,User")
 #: After ``sacct``. Without -D a job that was requeued shows its last record alone.
 JOB_OPTIONS = ("-aXDnP", "-s", "NF,BF", "-o", "JobIDRaw,State,NNodes,NodeList,Start,End")
+#: After ``sacct``; jobs whose end shows that their nodes answered. After it come ``-N`` and the nodes.
+COMPLETED_OPTIONS = ("-aXDnP", "-s", "CD", "-o", "JobIDRaw,State,NNodes,NodeList,Start,End")
 NODE_COMMAND = ("scontrol", "-o", "show", "node")
 CONFIG_COMMAND = ("scontrol", "show", "config")
 _OPEN = ("Unknown", "None", "")
@@ -43,8 +45,8 @@ class NodeEvent:
 
 
 @dataclass(frozen=True)
-class FailedJob:
-    """A job that died of its nodes; ``nodes`` are all of its nodes, one of which failed."""
+class EndedJob:
+    """A job with all its nodes. If it died of its nodes, one of them failed; if it completed, all answered."""
 
     line: int
     job: str
@@ -81,8 +83,8 @@ def parse_events(text: str) -> list[NodeEvent]:
     return found
 
 
-def parse_jobs(text: str) -> list[FailedJob]:
-    """Read what ``sacct`` answers with ``JOB_OPTIONS``; a job that still ends is left for the next time.
+def parse_jobs(text: str) -> list[EndedJob]:
+    """Parse the answer of ``sacct`` with ``JOB_OPTIONS`` or ``COMPLETED_OPTIONS``, without jobs that still end.
 
     :raises InputError: a line is no job; names it.
     """
@@ -98,7 +100,7 @@ def parse_jobs(text: str) -> list[FailedJob]:
             nodes = unfolded(fields[3], MOST_NODES)
         except ValueError as err:
             raise InputError(f"sacct, line {number}: {err}") from None
-        found.append(FailedJob(number, fields[0], fields[1], nodes, end))
+        found.append(EndedJob(number, fields[0], fields[1], nodes, end))
     return found
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import pathlib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -117,7 +117,7 @@ def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
     level = (1 - CONFIDENCE) / max(sum(step is not None and step.low is not None for *_, step in found), 1)
     rows = [
         ComparisonRow(one, other, tuple(before.samples[one]), tuple(after.samples[other]), step,
-            _word(step, after.worse.get(other, 0), level))
+            _word(step, before.samples[one], after.samples[other], after.worse.get(other, 0), level))
         for one, other, step in found
     ]  # fmt: skip
     names = [name for name in after.facts if before.facts.get(name) != after.facts[name]]
@@ -150,9 +150,12 @@ def _unique(places: Iterable[MetricKey], key: Callable[[MetricKey], Hashable]) -
     return {shared: members[0] for shared, members in groups.items() if len(members) == 1}
 
 
-def _word(step: RelativeChange | None, worse: int, level: float) -> Word:
-    if step is None:
-        return "not known"
+def _word(
+    step: RelativeChange | None, before: Sequence[NodesValue], after: Sequence[NodesValue], worse: int, level: float
+) -> Word:
+    if step is None:  # a value is 0 or negative, so there is no ratio
+        old, new = (sum(sample.value for sample in side) / len(side) for side in (before, after))
+        return "" if old == new else "unclear" if (new - old) * worse > 0 else "not known"
     if step.low is None:
         large = abs(math.log1p(step.share)) >= math.log1p(LARGE)
         return "unclear" if large and step.share * worse > 0 else "not known"
@@ -212,11 +215,12 @@ def headline(found: RunComparison) -> str:
     """Return the comparison in one sentence."""
     told = ", ".join(f"{found.count(word)} {word}" for word in ("worse", "better", "changed") if found.count(word))
     quiet = f"{found.count('')} within the usual variation" if found.count("") else ""
-    doubtful = [abs(row.change.share) for row in found.rows if row.word == "unclear" and row.change]
     unclear = ""
-    if doubtful:
-        by = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(doubtful), max(doubtful))))
-        unclear = f"{len(doubtful)} worse by {by} % or noise (one value on each side cannot tell)"
+    if doubtful := found.count("unclear"):
+        shares = sorted(abs(row.change.share) for row in found.rows if row.word == "unclear" and row.change)
+        ends = dict.fromkeys(f"{100 * share:.0f}" for share in (*shares[:1], *shares[-1:]))
+        by = f" by {' to '.join(ends)} %" if ends else ""
+        unclear = f"{doubtful} worse{by} or noise (one value on each side cannot tell)"
     alone = found.count("not known")
     unknown = f"{alone} with one value in each run and an unknown variation" if alone else ""
     parts = "; ".join(part for part in (told, unclear, quiet, unknown) if part)

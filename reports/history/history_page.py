@@ -10,11 +10,12 @@ from bokeh.embed import json_item
 from bokeh.models import HoverTool
 
 from kappa.core.ground.figures import counted, figure
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements
 from kappa.core.record.actions import Action
 from reports.history.dataset import day
 from reports.history.findings import FindingKind
 from reports.history.judgement import JudgedSeries, exit_status
-from reports.history.listing import HEADER, row, where
+from reports.history.listing import HEADER, of_series, row, where
 from reports.history.robust_statistics import Array
 from reports.quarantine.decide import moment, told
 from reports.show.html_page import render_page
@@ -28,7 +29,12 @@ MAX_POINTS = 1000
 _STATES = {0: State.PASS, 1: State.FAIL, 2: State.INCOMPLETE}
 
 
-def render(site: str, judged: Sequence[JudgedSeries], actions: Sequence[Action] = ()) -> str:
+def render(
+    site: str,
+    judged: Sequence[JudgedSeries],
+    actions: Sequence[Action] = (),
+    acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED,
+) -> str:
     """Return the page of a site's judged series, worst first, and of the actions on nodes, newest first."""
     changed = [one for one in judged if one.finding.changed]
     plots = [_plot(one) for one in changed[:MAX_PLOTS]]
@@ -46,7 +52,7 @@ def render(site: str, judged: Sequence[JudgedSeries], actions: Sequence[Action] 
         values=sum(len(one.series.values) for one in judged),
         span=_span(judged),
         header=HEADER,
-        rows=[(one.worse, row(one)) for one in changed],
+        rows=[(one.worse, row(one), acknowledged.of(of_series(one))) for one in changed],
         plots=plots,
         undrawn=len(changed) - len(plots),
         actions=[f"{moment(action.time)} {told(action)}" for action in reversed(actions)],

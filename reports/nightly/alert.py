@@ -11,10 +11,11 @@ import msgspec
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from reports.history.judgement import JudgedSeries
+from reports.history.listing import of_series
 from reports.nightly.archive import NIGHTS, Archive
 from reports.nightly.message import changes_between, first_step
 from reports.nightly.night import Night
-from reports.nightly.night_findings import findings_of_night, of_problem, of_series
+from reports.nightly.night_findings import findings_of_night, of_problem
 from reports.verdict.state import State
 from reports.verdict.summary import acknowledged_document
 

@@ -10,12 +10,12 @@ from kappa.core.ground import figures, node_lists
 from kappa.core.ground.figures import allowed, counted, figure
 from reports.history.findings import FindingKind
 from reports.history.judgement import MIN_VALUES, JudgedSeries
-from reports.history.listing import HEADER
+from reports.history.listing import HEADER, of_series
 from reports.history.listing import row as finding_row
 from reports.nightly.archive import Archive, months, node_coverage
 from reports.nightly.message import acknowledged_findings, changes_between, first_step
 from reports.nightly.night import Night
-from reports.nightly.night_findings import of_problem, of_series
+from reports.nightly.night_findings import of_problem
 from reports.show.html_page import OWN, render_page
 from reports.show.plot import with_unit
 from reports.verdict.state import State

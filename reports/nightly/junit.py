@@ -7,8 +7,8 @@ from kappa.core.ground.figures import figure
 from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements
 from reports.history.findings import FindingKind
 from reports.history.judgement import JudgedSeries
+from reports.history.listing import of_series
 from reports.nightly.night import Night
-from reports.nightly.night_findings import of_series
 from reports.nightly.summarise import JudgedNight
 from reports.show.junit import cases_and_gaps, document, gap, suite, text
 

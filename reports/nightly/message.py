@@ -8,9 +8,10 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted, figure
 from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgement, Acknowledgements
 from reports.history.judgement import JudgedSeries
+from reports.history.listing import of_series
 from reports.nightly.archive import Archive, node_coverage
 from reports.nightly.night import Night, Problem
-from reports.nightly.night_findings import findings_of_night, of_problem, of_series
+from reports.nightly.night_findings import findings_of_night, of_problem
 from reports.verdict.state import State
 
 # The most lines of a list: the message is for a phone, and the dashboard has the rest.

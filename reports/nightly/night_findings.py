@@ -7,7 +7,7 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import figure
 from kappa.core.record.acknowledgements import NamedFinding
 from reports.history.judgement import JudgedSeries
-from reports.history.listing import where
+from reports.history.listing import of_series
 from reports.nightly.night import Night, Problem
 from reports.verdict.state import State
 
@@ -28,12 +28,6 @@ def of_problem(night: Night, problem: Problem) -> NamedFinding:
     about = f"{problem.case}: "
     nodes = {node for node, evidence in night.suspects.items() if any(one.startswith(about) for one in evidence)}
     return NamedFinding("case", problem.case, tuple(sorted(nodes)))
-
-
-def of_series(one: JudgedSeries) -> NamedFinding:
-    """Return the series, as `kappa history` calls it; it speaks against a node if it is of that node alone."""
-    nodes = (one.series.nodes,) if one.series.of_one_node else ()
-    return NamedFinding("series", f"{one.series.title} on {where(one.series)}", nodes)
 
 
 def findings_of_night(night: Night, judged: Sequence[JudgedSeries]) -> list[NightFinding]:

@@ -23,7 +23,7 @@ class Listing:
     numeric: frozenset[str] = frozenset()
     note: str = ""
     not_printed: frozenset[str] = frozenset()
-    """Columns that paper, which is narrow, does without: the same is in another table or column."""
+    """Columns that narrow paper does without: empty ones, and those with what another table or column has."""
 
 
 def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
@@ -82,8 +82,9 @@ def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
     below, short = _below([row[-1] for row in rows])
     rows = [(*row[:-1], output) for row, output in zip(rows, short, strict=True)]
     note = f"The output files are below {below}." if below else ""
-    numbers, folded_away = frozenset({"Run time", "Energy (kJ)"}), frozenset({"Environment", "Executable"})
-    return Listing("Jobs", header, rows, numbers, note, folded_away)
+    empty = {title for title, *column in zip(header, *rows, strict=True) if set(column) == {NOTHING}}
+    not_printed = empty | {"Environment", "Executable"}
+    return Listing("Jobs", header, rows, frozenset({"Run time", "Energy (kJ)"}), note, frozenset(not_printed))
 
 
 def _below(paths: Sequence[str]) -> tuple[str, list[str]]:

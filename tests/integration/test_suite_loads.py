@@ -30,8 +30,9 @@ def test_single_node_checks_distribute_over_nodes(suite):
     assert {next(filter(None, match)) for match in nodes} == {"node1", "node2"}, done.stdout
 
 
-def test_tags_select(suite):
-    done = suite.reframe("-l", "--tag", "placement_same_node")
+def test_tags_select_and_no_log_is_left(suite, tmp_path):
+    done = suite.reframe("-l", "--tag", "placement_same_node", TMPDIR=str(tmp_path))
+    assert not list(tmp_path.iterdir())
     assert set(re.findall(r"^- (\w+)", done.stdout, re.MULTILINE)) == {
         "OsuLatency", "OsuBandwidth", "OsuBidirectionalBandwidth",
     }  # fmt: skip

@@ -13,7 +13,7 @@ from kappa.app.command.arguments import (
     resolved,
     write_json,
 )
-from kappa.core.ground.folders import history_folder
+from kappa.core.ground.folders import history_folder, results_folder
 from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
@@ -47,6 +47,7 @@ def run(arguments: list[str]) -> int:
     options = resolved(words.parse_args(arguments))
     import msgspec
 
+    from kappa.core.record.acknowledgements import load_acknowledgements
     from kappa.core.record.actions import load_actions
     from reports.history.dataset import History
     from reports.history.judgement import exit_status, judge_history
@@ -54,16 +55,18 @@ def run(arguments: list[str]) -> int:
 
     require_described(options.site)
     actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
+    acknowledged = load_acknowledgements(results_folder(options.site))
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
         from reports.history.history_page import render
 
-        write_atomically(options.html, render(options.site, judged, actions))
+        write_atomically(options.html, render(options.site, judged, actions, acknowledged))
     if options.json:
-        write_json(options.json, {**to_document(options.site, judged), "actions": msgspec.to_builtins(actions)})
+        document = to_document(options.site, judged, acknowledged)
+        write_json(options.json, {**document, "actions": msgspec.to_builtins(actions)})
     if not alone(options.json):
-        show(judged, actions)
+        show(judged, actions, acknowledged)
     return exit_status(judged)
 
 

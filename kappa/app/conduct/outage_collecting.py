@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
+from kappa.core.ground.node_lists import folded
 from kappa.core.record.actions import load_actions
 from kappa.core.sites.contract import Contract
 from kappa.core.sites.outage_clauses import OutageTerms
@@ -16,6 +17,7 @@ from reports.acceptance.outage_proposals import (
     BY,
     RawPaths,
     ended,
+    is_silent,
     new_in,
     of_actions,
     of_boots,
@@ -25,10 +27,12 @@ from reports.acceptance.outage_proposals import (
 )
 from reports.acceptance.outages import HOUR_S
 from reports.acceptance.slurm_answers import (
+    COMPLETED_OPTIONS,
     CONFIG_COMMAND,
     EVENT_COMMAND,
     JOB_OPTIONS,
     NODE_COMMAND,
+    NodeEvent,
     parse_config,
     parse_events,
     parse_jobs,
@@ -108,10 +112,11 @@ class _Collection:
             patience_s = 2 * parse_config(self.commands.said(CONFIG_COMMAND) or "").node_timeout_s
             events = parse_events(self._ask("sacctmgr", [*EVENT_COMMAND, f"start={start}", f"end={end}"]))
             jobs = parse_jobs(self._ask("sacct", [*self.commands.sacct, *JOB_OPTIONS, "-S", start, "-E", end]))
+            answers = self._last_answers(events, patience_s)
         except InputError as err:
             self.said.append(str(err))
             return [], False
-        drafts = of_events(events, self.terms, self._paths, self._last_answers(), patience_s)
+        drafts = of_events(events, self.terms, self._paths, answers, patience_s)
         drafts += of_jobs(jobs, events, self.terms, self._paths)
         earlier = self._last_raw("scontrol")
         try:
@@ -170,8 +175,11 @@ class _Collection:
         kept = sorted((self.folder / RAW).glob(f"{name}-*.txt"))
         return kept[-1].read_text("utf-8") if kept else ""
 
-    def _last_answers(self) -> dict[str, list[int]]:
-        """Node -> the ends of the nights in which it came to a result."""
+    def _last_answers(self, events: Sequence[NodeEvent], patience_s: int) -> dict[str, list[int]]:
+        """Return node -> the ends of its nights with a result, and of jobs that completed before it fell silent.
+
+        :raises InputError: the accounting does not answer.
+        """
         found: dict[str, list[int]] = {}
         for path in sorted((self.results / NIGHTS).glob(f"*/{SUMMARY}")):
             try:
@@ -181,6 +189,15 @@ class _Collection:
             if night.ended is not None:
                 for node in night.covered:
                     found.setdefault(node, []).append(int(night.ended))
+        known = frozenset(self.terms.node_names)
+        if silent := [event for event in events if event.node in known and is_silent(event)]:
+            starts = [event.start for event in silent]
+            first, last = (f"{utc(moment):%Y-%m-%dT%H:%M:%S}" for moment in (min(starts) - patience_s, max(starts)))
+            nodes = folded(event.node for event in silent)
+            asked = [*self.commands.sacct, *COMPLETED_OPTIONS, "-N", nodes, "-S", first, "-E", last]
+            for job in parse_jobs(self._ask("completed", asked)):
+                for node in job.nodes:
+                    found.setdefault(node, []).append(job.end)
         return found
 
 

@@ -70,7 +70,7 @@ def _rate(outcomes: Iterable[Outcome], hit: Callable[[Outcome], bool]) -> Rate:
 
 def _faults(faults: Sequence[Outcome], kinds: Mapping[str, Kind]) -> str:
     rows: list[Row] = [
-        ("fault", "what is done to the node", "detected", "right node named first", "no other named",
+        ("fault", "how it is planted", "detected", "right node named first", "no other named",
          "no false diagnosis after re-measuring", "found by")
     ]  # fmt: skip
     tried = {outcome.kind for outcome in faults}

@@ -107,8 +107,8 @@ for (const tip of document.querySelectorAll(".tip")) {
 }
 
 const closed = () => document.querySelectorAll("details:not([open]):not(.screen)");
-// A plot keeps its drawn size. Paper shows it smaller: two columns of A4 and four rows, in pixels.
-const COLUMN = 340;
+// A plot keeps its drawn size. Paper shows it smaller: three columns of A4 and four rows, in pixels.
+const COLUMN = 228;
 const ROW = 185;
 const onPaper = ({ offsetWidth, offsetHeight }) => Math.min(1, COLUMN / offsetWidth, Math.max(ROW / offsetHeight, 0.45));
 let opened = [];

@@ -197,7 +197,7 @@ def key(tmp_path, monkeypatch):
     make = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "buyer@example.org", "ed25519"]
     subprocess.run(make, check=True, capture_output=True)
     yield "gpg:buyer@example.org"
-    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False)
 
 
 def test_a_week_that_both_sign_cannot_be_rewritten(campaign, key):

@@ -35,7 +35,7 @@ def keyring(tmp_path, monkeypatch):
         done = subprocess.run(["gpg", "--batch", "--status-fd=1", *make], check=True, capture_output=True, text=True)
         fingerprints[name] = re.search("KEY_CREATED P ([0-9A-F]{40})", done.stdout)[1]
     yield fingerprints
-    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False)
 
 
 @pytest.fixture

@@ -13,14 +13,18 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.acknowledgements import (
     FILE,
     Acknowledgement,
+    Acknowledgements,
     NamedFinding,
     acknowledge,
     acknowledgements_near,
     load_acknowledgements,
 )
+from reports.history.history_page import render
+from reports.history.listing import of_series, show, to_document
 from reports.verdict.judge import judge_report
 from reports.verdict.named_findings import findings_of
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
+from tests.unit.nightly.test_compare import stepped
 from tests.unit.reports.samples import complete, latency, report
 
 TODAY = datetime.date.today()
@@ -105,6 +109,20 @@ def test_a_run_shows_it_on_terminal_page_and_in_files(results, tmp_path, capsys)
     assert main(["html", str(run), "-o", str(tmp_path / "page.html")]) == DONE
     page = (tmp_path / "page.html").read_text()
     assert page.count("by ada: cable &lt;b&gt;ordered") == 2 and "<b>ordered" not in page
+
+
+def test_the_history_shows_it_beside_the_series(capsys):
+    slow = stepped(6)
+    name = of_series(slow).name
+    told = Acknowledgement(
+        kind="series", finding=name, until=datetime.date.fromisoformat(FUTURE), reason=WHY, by="ada", time=0.0
+    )
+    known = Acknowledgements({("series", name): told}, TODAY)
+    show([slow], acknowledged=known)
+    assert f"acknowledged until {FUTURE} by ada: {WHY}\n" in capsys.readouterr().out
+    assert "by ada: cable &lt;b&gt;ordered" in render("embedded", [slow], acknowledged=known)
+    (series,) = to_document("embedded", [slow], known)["series"]
+    assert series["acknowledged"] == {"until": FUTURE, "by": "ada", "reason": WHY}
 
 
 def test_a_case_is_acknowledged_by_its_title_and_its_node_is_not(results):

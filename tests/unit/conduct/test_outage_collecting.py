@@ -19,11 +19,14 @@ class Slurm:
 
     def __init__(self):
         self.environment, self.sacct = {}, ("sacct",)
-        self.answers = {"sacctmgr": DOWN.format("Unknown"), "sacct": "", "node": "", "config": CONFIG}
+        self.answers = {
+            "sacctmgr": DOWN.format("Unknown"), "sacct": "", "completed": "", "node": "", "config": CONFIG,
+        }  # fmt: skip
 
     def run(self, command, patience_s=None):
         assert self.environment["TZ"] == "UTC"
         kind = command[0] if command[0] != "scontrol" else "node" if "node" in command else "config"
+        kind = "completed" if "CD" in command else kind
         if self.answers[kind] is None:
             raise CommandError(f"`{command[0]}` failed")
         return self.answers[kind]
@@ -74,13 +77,21 @@ def test_an_outage_is_there_once_and_gets_its_end(go, slurm):
 
 
 @pytest.mark.parametrize("answer", [None, "n2|yesterday|Unknown|DOWN|x|y\n", "n2|2026-12-01T01:30:00"])
-@pytest.mark.parametrize("command", ["sacctmgr", "sacct"])
+@pytest.mark.parametrize("command", ["sacctmgr", "sacct", "completed"])
 def test_without_the_accounting_nothing_is_observed_until_it_answers(go, slurm, command, answer):
     whole = slurm.answers[command]
     slurm.answers[command] = answer
     assert of(go(2), "observed") == []
     slurm.answers[command] = whole
     assert of(go(3), "observed") == [(0, 3)]
+
+
+@pytest.mark.parametrize(("end", "hours"), [("01:20:00", 1.5 - 1 / 6), ("01:10:00", 1.5), ("01:40:00", 1.5)])
+def test_an_outage_begins_with_the_last_job_that_completed_there(go, slurm, end, hours):
+    slurm.answers["config"] = CONFIG.replace("SlurmdTimeout           = 20 sec", "SlurmdTimeout           = 450 sec")
+    slurm.answers["completed"] = f"7|COMPLETED|2|n[1-2]|2026-12-01T01:00:00|2026-12-01T{end}\n"
+    ((start, last),) = of(go(2), "node_interrupt")
+    assert (start, last) == (pytest.approx(hours), None)
 
 
 def test_a_gap_is_an_entry(go):
@@ -118,7 +129,7 @@ def test_every_answer_is_kept_and_named_with_its_hash(go, tmp_path):
     log = go(2)
     (observed,) = [one for one in log.latest.values() if one.what == "observed"]
     assert {one.partition("-")[0] for one in observed.evidence} == {
-        "raw/sacctmgr", "raw/sacct", "raw/scontrol", "raw/config",
+        "raw/sacctmgr", "raw/sacct", "raw/completed", "raw/scontrol", "raw/config",
     }  # fmt: skip
     assert all((tmp_path / "campaign" / one.partition("=")[0]).exists() for one in observed.evidence)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kappa.app.command.main import main
-from reports.compare.compare import compare, in_words, interval, lines_of, since_last
+from reports.compare.compare import compare, headline, in_words, interval, lines_of, since_last
 from reports.compare.figures import (
     NO_PAST,
     RUNS,
@@ -97,6 +97,14 @@ def test_what_is_worse_depends_on_the_metric(tmp_path):
     assert [row.word for row in compare(after, before, Past(tuple(steady))).rows] == ["better"]
     assert [row.word for row in compare(before, steady[1], Past(tuple(steady))).rows] == [""]
     assert [row.word for row in compare(after, before, NO_PAST).rows] == ["not known"], "it is better"
+
+
+@pytest.mark.parametrize(("value", "word"), [(0, ""), (3, "unclear")])
+def test_a_value_after_zero_is_worse_or_noise_and_zero_after_zero_no_change(tmp_path, value, word):
+    before, after = (figures_of(save(tmp_path / str(n), latency(value=one))) for n, one in enumerate((0, value)))
+    found = compare(before, after, NO_PAST)
+    assert [row.word for row in found.rows] == [word]
+    assert ("1 worse or noise" in headline(found)) == (word == "unclear")
 
 
 def test_a_large_change_that_cannot_be_told_from_noise_is_amber(tmp_path):

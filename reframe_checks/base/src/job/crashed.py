@@ -1,11 +1,10 @@
-"""On which nodes a measurement has crashed, by what srun or mpirun says of its tasks in the job's output.
+"""Find the nodes on which a measurement crashed, from the messages of srun or mpirun in the job's output.
 
-The first task that has failed tells: what comes after it was ended by the launcher, or gave up because its peer was
-gone. A crash on more than half of the nodes is the program's fault. So is one on several nodes if srun tells of no task
-that ended otherwise: a step may use few of the job's nodes. An exit code is the matter of the check that reads its
-output.
+Only the first failed task counts: the launcher ended the later ones, or they gave up because their peer was gone. A
+crash on more than half of the nodes is the program's fault. So is a crash on several nodes if srun reports no task that
+ended otherwise, because a step may use few of the job's nodes. The check that reads the output judges exit codes.
 
-Runs on the Python 3.6 that old systems bring.
+Runs on Python 3.6, which old systems bring.
 """
 
 import re
@@ -49,11 +48,11 @@ RECEIVED = re.compile(r"\[([^\s:\]]{1,255}):[\d: ]{1,64}\] (?:Signal: [\w ]{1,64
 
 
 def crashed(nodes, said, names):
-    """Findings of the job's ``nodes``; nobody where it was no crash, or one on most of them.
+    """Return the findings against ``nodes``; none if there was no crash, or a crash on most of the nodes.
 
-    ``started`` of a finding is false where the program could not be run at all; it may lack everywhere.
+    ``started`` of a finding is false if the program could not be run at all; it may be missing on every node.
 
-    :param said: standard output and error. :param names: the nodes in a compact list of Slurm's.
+    :param said: standard output and error. :param names: the nodes as one of Slurm's compact lists.
     """
     lines, found, otherwise = said.splitlines(), {}, False
     # srun starts mpirun's daemons, too, and says how they have ended.
@@ -82,12 +81,12 @@ def crashed(nodes, said, names):
 
 
 def by_srun(lines):
-    """Nodes, how their tasks have ended and the line that says so, the first at first."""
+    """Yield nodes, how their tasks ended, and the line that says so, in order."""
     return [(told.group(1), told.group(2), told.group(0)) for told in map(TASKS.match, lines) if told]
 
 
 def by_mpirun(nodes, said):
-    """The same in the same words, a node each."""
+    """Return one entry for each node, with the same text."""
     received, ends = [(told.group(1), int(told.group(2))) for told in RECEIVED.finditer(said)], []
     for told in [*NOTICED.finditer(said), *BAD_END.finditer(said)]:
         number = int(told.group(2))
@@ -110,7 +109,7 @@ def printable(line):
 
 
 def crash(end, lines):
-    """What else shows that a task that ended so has crashed, which may be nothing; ``None`` when it has not."""
+    """Return the further evidence that a task with this end crashed, or an empty text; ``None`` if it did not crash."""
     signal, code = SIGNALS.match(end), EXIT_CODE.match(end)
     if signal:
         gone = signal.group(1) == "Aborted" and any(OTHER_END.search(line) for line in lines)

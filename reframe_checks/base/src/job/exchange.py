@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Exchange messages with the other nodes of the job over TCP and UDP, and tell for each what did not arrive well.
+"""Exchange messages with the other nodes of the job over TCP and UDP, and report for each what did not arrive well.
 
-Start one task on each node (srun --ntasks-per-node=1). The tasks meet by files in ``--folder``, which all nodes share,
-so that no fault of the network keeps them from it. Each then exchanges with every other, of more than ``MOST_PEERS``
-with as many neighbours by name:
+Start one task on each node (srun --ntasks-per-node=1). The tasks find each other by files in the shared folder
+``--folder``, so that a fault of the network cannot prevent it. Each task then exchanges with every other task, or with
+its ``MOST_PEERS`` nearest neighbours by name:
 
-- long messages of ``LONG_BYTES``, in turn, each again with twice the patience if nothing moves for ``PATIENCE_S``;
-- for ``--seconds`` a train of small bursts every ``TICK_S``: datagrams, of which every tenth fills a packet, short
-  messages on one TCP connection, and a new connection to one peer after the other.
+- long messages of ``LONG_BYTES``, in turn. If nothing moves for ``PATIENCE_S``, the task sends the message again and
+  waits twice as long;
+- for ``--seconds`` a train of small bursts every ``TICK_S``: datagrams, every tenth as long as a packet; short messages
+  on one TCP connection; and a new connection to one peer after the other.
 
-Datagrams bear their number and when they were sent, and the kernel says when they arrived: what a busy processor delays
-before or after counts as nothing. Prints a line of JSON for each peer, a space and its SHA-256. It needs no privilege,
-and nothing but Python 3.6 and Linux.
+A datagram carries its number and the time of sending, and the kernel adds the time of arrival. The delay of a busy
+processor before or after does not count. Prints a line of JSON for each peer, a space and its SHA-256. Needs no
+privilege, only Python 3.6 and Linux.
 """
 
 import argparse
@@ -51,7 +52,7 @@ def read(path):
 
 
 def own_addresses():
-    """The IPv4 addresses that this node takes for its own, but for the loopback's."""
+    """Return the IPv4 addresses of this node, without the loopback's."""
     found = re.findall(r"\|-- ([\d.]+)\n\s+/32 host LOCAL", read("/proc/net/fib_trie"))
     return sorted({address for address in found if not address.startswith("127.")})
 
@@ -72,7 +73,7 @@ def address_of(name):
 
 
 def meet(folder, own, tasks, seconds):
-    """Node -> what it has published, of as many as come within ``seconds``."""
+    """Return node -> what it published, for all nodes that publish within ``seconds``."""
     os.makedirs(folder, exist_ok=True)
     deadline, found = time.monotonic() + seconds, {}
     while True:
@@ -90,7 +91,7 @@ def meet(folder, own, tasks, seconds):
 
 
 def peers_of(own, nodes):
-    """All others, or the nearest by name before and after, so that each is a peer of its peers."""
+    """Return all other nodes, or the nearest by name before and after, so that each is a peer of its peers."""
     place, others = nodes.index(own), len(nodes) - 1
     if others <= MOST_PEERS:
         return nodes[place + 1 :] + nodes[:place]
@@ -102,7 +103,7 @@ def peers_of(own, nodes):
 
 
 class Receiver:
-    """Takes what the peers send, by threads that end with the process."""
+    """Receive what the peers send, in threads that end with the process."""
 
     def __init__(self):
         self.token = secrets.token_bytes(16)
@@ -131,9 +132,9 @@ class Receiver:
                 threading.Thread(target=self.take_message, args=[connection], daemon=True).start()
 
     def take_message(self, connection):
-        """A long message, which is answered by its SHA-256, or a stream, whose end says how many datagrams were sent.
+        """Receive a long message and answer its SHA-256, or a stream, whose end says how many datagrams were sent.
 
-        The first word of both is the token, the sender and the length: 0 of a stream.
+        Both begin with a line of token, sender and length; a stream has length 0.
         """
         with contextlib.suppress(OSError, struct.error), connection:
             token, sender, length = struct.unpack(">16sHI", exactly(connection, 22))
@@ -165,9 +166,9 @@ class Receiver:
                 self.arrived.setdefault(sender, []).append((number, arrived_s - sent_s))
 
     def told(self, sender):
-        """What has come of the sender's datagrams: numbers, and the longest time in which none came, or none in time.
+        """Return which datagrams of the sender arrived, and the longest time in which none arrived, or none in time.
 
-        A number of datagrams that this node itself did not read soon enough is not missing.
+        Datagrams that this node itself read too late do not count as missing.
         """
         came = self.arrived.get(sender, [])
         delays, highest, out_of_order, twice = {}, -1, 0, 0
@@ -213,7 +214,7 @@ def exactly(connection, count):
 
 
 def counters_of(connection):
-    """What TCP has counted on the connection; nothing of what an old kernel does not count."""
+    """Return TCP's counters of the connection, without those that an old kernel lacks."""
     info = connection.getsockopt(socket.IPPROTO_TCP, TCP_INFO, 256)
     return {name: struct.unpack_from("@I", info, at)[0] for name, at in COUNTERS.items() if len(info) >= at + 4}
 
@@ -222,7 +223,7 @@ def counters_of(connection):
 
 
 class Peer:
-    """A peer as ``published``, and what has come of what was sent to it."""
+    """A peer as ``published``, and the result of each exchange with it."""
 
     def __init__(self, own_number, number, published):
         self.own_number, self.number, self.node = own_number, number, published["node"]
@@ -232,7 +233,7 @@ class Peer:
         self.stream, self.waiting, self.datagrams, self.filled = None, {}, None, 0
 
     def send_long(self, patience_s):
-        """One long message; ``failure`` is why it did not arrive."""
+        """Send one long message; ``failure`` gets the reason if it does not arrive."""
         data = os.urandom(LONG_BYTES)
         self.failure = None
         try:
@@ -253,7 +254,7 @@ class Peer:
         return struct.pack(">16sHI", self.token, self.own_number, length)
 
     def open(self):
-        """Open what the train needs; a peer that cannot be reached has its failure by now."""
+        """Open the train's connections; ``failure`` of an unreachable peer is set already."""
         with contextlib.suppress(OSError, TypeError):
             self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self.datagrams.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
@@ -293,7 +294,7 @@ class Peer:
             self.waiting[one] = time.monotonic()
 
     def look_at_connections(self):
-        """Count those that took long or failed."""
+        """Count the messages that were slow or failed."""
         if not self.waiting:
             return
         _, ready, _ = select.select([], [*self.waiting], [], 0)
@@ -337,7 +338,7 @@ def train(peers, seconds):
 
 
 def answering(address, node, published):
-    """Another node that has the address, or whose adapter answers for it; else ``None``."""
+    """Return another node that has the address, or whose adapter answers for it; ``None`` if there is none."""
     for other, told in sorted(published.items()):
         # Two of Slurm's nodes may be one machine.
         if other != node and address in told["addresses"] and told["macs"] != published[node]["macs"]:

@@ -1,12 +1,12 @@
-"""Which nodes the exchange (``exchange.py``) speaks against: they take another's address, or long messages of theirs
-do not arrive. Each message was sent twice, the second time with twice the patience.
+"""Find the nodes that ``exchange.py`` gives evidence against: nodes with another node's address, or whose long
+messages do not arrive. Each message was sent twice, the second time with twice the patience.
 
-Runs on the Python 3.6 that old systems bring.
+Runs on Python 3.6, which old systems bring.
 """
 
 
 def speaking_against(told):
-    """Return findings of the records that ``exchange.py`` has printed; none where all nodes are alike."""
+    """Return findings from the records that ``exchange.py`` printed; none if all nodes are alike."""
     nodes, found = {one["node"] for one in told}, {}
     takers = {one["answered_by"]: one["peer"] for one in told if one["answered_by"]}
     if takers:
@@ -41,9 +41,9 @@ def ends(one):
 
 
 def with_address_of_others(nodes, told, address_of):
-    """Return findings of nodes that have the address of another for their own, too.
+    """Return findings of nodes that also have the address of another node.
 
-    :param told: node -> what ``look_at_node.py`` tells of it, of those of ``nodes`` that answer.
+    :param told: node -> the record of ``look_at_node.py``, for each node of ``nodes`` that answers.
     :param address_of: returns the address of a name, or ``None``.
     """
     holders = {}

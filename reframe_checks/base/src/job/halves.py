@@ -1,16 +1,16 @@
-"""Which of many nodes do not work, when trying takes a group of them: halves of what does not work, until it is one.
+"""Find the nodes that do not work if only groups of nodes can be tried: halve a failing group until it is one node.
 
-Runs on the Python 3.6 that old systems bring.
+Runs on Python 3.6, which old systems bring.
 """
 
 MOST_GROUPS = 32  # more that do not work at once are no fault of single nodes
 
 
 def not_working(nodes, tried):
-    """The nodes that do not work, each tried twice, while all the others together do; nobody when that is not so.
+    """Return the nodes that failed twice while all other nodes together work; none if that is not the case.
 
-    ``tried(groups, patience)`` tries all groups at once and returns for each whether it works, with so many times the
-    usual patience. Of two nodes that work alone, but not together, each is tried beside one of a group that works.
+    ``tried(groups, patience)`` tries all groups at once, with ``patience`` times the usual patience, and returns for
+    each whether it works. If two nodes work alone, but not together, each is tried beside a node of a working group.
     """
     # Where the whole works, both halves do, and where it does not and both halves do, no node can be told.
     suspects, working, pairs, groups = {}, [], [], halves_of(nodes)

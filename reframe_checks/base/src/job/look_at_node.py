@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the processes of this job do on this node: looks twice, a second apart, and prints one line of JSON.
+"""Report what this job's processes do on this node: look twice, a second apart, and print one line of JSON.
 
-A task of the watch (``watch_nodes.py``) on each node, when nothing seems to go on. Of the user's own processes it takes
-those with this job's number in their environment; what a rank is in, it reads from its heartbeat
-(``src/common/heartbeat.hpp``). Runs on the Python 3.6 that old systems bring.
+The watch (``watch_nodes.py``) starts it on each node if the job seems to hang. It takes the user's own processes that
+have this job's number in their environment. A rank's heartbeat (``src/common/heartbeat.hpp``) gives its phase. Runs on
+Python 3.6, which old systems bring.
 """
 
 import json
@@ -64,7 +64,7 @@ def read(path):
 
 
 def processes_of_job(job):
-    """Process id -> its environment, of this user's processes in the job but for those of the watch."""
+    """Return process id -> environment of this user's processes in the job, without those of the watch."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -77,7 +77,7 @@ def processes_of_job(job):
 
 
 def state_of(pid):
-    """Name, state, processor time in s, start in s since boot, bytes read and written; ``None`` when it has ended."""
+    """Return name, state, processor time in s, start in s since boot, bytes read and written; ``None`` if it ended."""
     stat = read(f"/proc/{pid}/stat").decode("utf-8", "replace")
     name, _, rest = stat.partition(" (")[2].rpartition(") ")
     fields = rest.split()
@@ -89,7 +89,7 @@ def state_of(pid):
 
 
 def waits_of(pid):
-    """The call on a file or a file system in which the process waits, for people; empty when it waits for another."""
+    """Return the call on a file or file system in which the process waits, as text; empty if it waits for another."""
     told = read(f"/proc/{pid}/wchan").decode("ascii", "replace").strip("\0\n")
     where = f" ({told})" if told not in ("", "0") else ""
     words = read(f"/proc/{pid}/syscall").split()
@@ -106,7 +106,7 @@ def waits_of(pid):
 
 
 def text_at(pid, address):
-    """The path at the address in the memory of the process, where it may be read."""
+    """Return the path at this address in the memory of the process, if it may be read."""
     try:
         with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
             memory.seek(address)
@@ -124,7 +124,7 @@ def link_of(pid, descriptor):
 
 
 def heartbeat_of(pid):
-    """Beats, phase, since when on the monotonic clock and limit in s; ``None`` where there is no heartbeat."""
+    """Return beats, phase, its start on the monotonic clock and its limit in s; ``None`` without a heartbeat."""
     folder = f"/proc/{pid}/fd/"
     try:
         for name in os.listdir(folder):
@@ -141,7 +141,7 @@ def rank_of(environ):
 
 
 def library_of(pid):
-    """The MPI library that the process has loaded; ``None`` when it has none."""
+    """Return the MPI library that the process has loaded; ``None`` if it has none."""
     found = re.search(rb"(/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*)$", read(f"/proc/{pid}/maps"), re.MULTILINE)
     return found and found.group(1).decode("utf-8", "replace")
 

@@ -1,21 +1,21 @@
-"""What speaks against which node of a job that hangs or has failed. Each finding is one that a slow node does not give:
+"""Find the nodes at fault in a job that hangs or failed. A merely slow node gives none of these findings:
 
-- ``lost``: Slurm has taken the node out of the job, or has given it up;
-- ``unseen``: the job's folder is not seen there, but is on others;
-- ``silent``: a step does not start there, twice, but does on others;
-- ``stopped``: a process of the job is stopped there, and not on every node, as when all of the job is suspended;
-- ``blocked``: a process has waited in the kernel, or for a file system, from one look to the next without having moved
-  a byte, and on most nodes none has, as when a shared file system is gone;
-- ``address``: it has the address of another node for its own, too, or answers for it;
-- ``link``: long messages between it and others do not arrive, tried twice; of a single pair both are named, unless
-  the kernel of one refuses to send (``exchanged.py``);
-- ``unexecutable``: the measurement has failed, and files in the job's folder cannot be executed there, but on its first
-  node, so that Slurm has ended the tasks whose prolog lies there;
-- ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves;
-- ``crashed``: the first task of the measurement that failed crashed there (``crashed.py``), and if its program could
-  not be run, another node has it.
+- ``lost``: Slurm took the node out of the job, or gave it up;
+- ``unseen``: the node does not see the job's folder, but other nodes do;
+- ``silent``: twice, a step did not start there, but started on other nodes;
+- ``stopped``: a process of the job is stopped there, but not on every node (a suspended job stops everywhere);
+- ``blocked``: between two looks a process waited in the kernel, or for a file system, and moved no byte. Most nodes
+  have no such process: a lost shared file system blocks all nodes;
+- ``address``: the node also has the address of another node, or answers for it;
+- ``link``: twice, long messages between the node and others did not arrive. Both nodes of a single pair are named,
+  unless the kernel of one refuses to send (``exchanged.py``);
+- ``unexecutable``: the measurement failed, and the node cannot execute files of the job's folder, but the first node
+  can. Slurm then ended the tasks, whose prolog lies in that folder;
+- ``mpi``: twice, MPI did not start with this node, but it starts on all others together (``halves.py``);
+- ``crashed``: the first failed task of the measurement crashed there (``crashed.py``). If its program could not be
+  run, another node has the program.
 
-Runs on the Python 3.6 that old systems bring.
+Runs on Python 3.6, which old systems bring.
 """
 
 import re
@@ -31,17 +31,18 @@ TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
 
 
 class Search:
-    """Searches the nodes of this job. ``program`` is one whose MPI library may be tried, ``launcher`` starts ranks."""
+    """The search of this job's nodes. The MPI library of ``program`` may be tried; ``launcher`` starts ranks."""
 
     def __init__(self, nodes, expected_s, program, launcher):
         self.nodes, self.expected_s, self.program, self.launcher = nodes, expected_s, program, launcher
         self.blocked, self.library, self.tried_s = set(), None, 0.0
 
     def named(self, elapsed_s, failed, said=""):
-        """The nodes with what speaks against each; nobody where Slurm does not answer, or has suspended the job.
+        """Return the nodes with the evidence against each; none if Slurm does not answer, or has suspended the job.
 
-        :param elapsed_s: since the measurement began. :param failed: it has ended, so that no process can be asked.
-        :param said: its standard output and error, then.
+        :param elapsed_s: time since the measurement began.
+        :param failed: whether the measurement ended, so that it has no processes left.
+        :param said: standard output and error of a measurement that failed.
         """
         left = steps.nodes_left()
         if left is None:
@@ -80,7 +81,7 @@ class Search:
         return found or ended
 
     def not_everywhere(self, ended, nodes):
-        """``ended`` without programs that could not be run, unless a node that is not named can run them."""
+        """Return ``ended`` without programs that could not be run, unless a node that is not named can run them."""
         started = [one.pop("started") for one in ended]
         if all(started) or any(BY_PROLOG.search(one["said"]) for one in ended):
             return ended
@@ -88,7 +89,7 @@ class Search:
         return ended if steps.runs_on(others[:MOST_ASKED], self.program) else []
 
     def without_mpi(self, nodes, told):
-        """Findings of the nodes with which MPI does not start; none where no library of it is known."""
+        """Return findings of nodes with which MPI does not start; none if no MPI library is known."""
         if not self.library:
             return []
         return [{"node": node, "reason": "mpi", **late_rank(told.get(node))} for node in self.not_starting(nodes)]
@@ -100,7 +101,7 @@ class Search:
         return not_working(nodes, tried)
 
     def still_blocked(self, told):
-        """Node -> a process that was blocked already at the last look, and has not run since."""
+        """Return node -> a process that was already blocked at the last look and has not run since."""
         found = {(node, each["pid"], each["cpu_s"]): each for node, look in told.items() for each in look["blocked"]}
         again, self.blocked = self.blocked.intersection(found), {*found}
         if 2 * len({node for node, _, _ in found}) > len(told):
@@ -108,15 +109,15 @@ class Search:
         return {key[0]: found[key] for key in sorted(again)}
 
     def in_doubt(self, told, elapsed_s):
-        """Whether to try network and MPI: a rank stands in a phase for longer than it may, ranks have slept since their
-        start, or nothing went on for long. Not again before as much time has passed as until then."""
+        """Return whether to try network and MPI: a rank is past the limit of its phase, ranks have slept since they
+        began, or nothing moved for long. The next try comes when twice the time has passed."""
         if elapsed_s < 2 * self.tried_s:
             return False
         late = any(look["late"] or look["asleep"] for look in told.values())
         return late or elapsed_s > TIMES_EXPECTED * self.expected_s
 
     def find_library(self):
-        """Look for an MPI library: of the processes that were seen, or else of the program."""
+        """Find an MPI library: that of a process, or else the program's."""
         if not self.library:
             linked = steps.asked("bash", "-c", 'ldd "$(command -v "$1")"', "bash", self.program) or []
             found = re.search(r"=> (/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*) ", "\n".join(linked))
@@ -124,8 +125,8 @@ class Search:
 
 
 def silent(nodes, told):
-    """The nodes that have told nothing and start no step when asked again, if others have; ``told`` gets what others
-    tell then."""
+    """Return the nodes that report nothing and start no step when asked again, if other nodes do. ``told`` gets the
+    records of the second try."""
     missing = [node for node in nodes if node not in told]
     if not missing or not told:
         return []
@@ -141,22 +142,22 @@ def silent(nodes, told):
 
 
 def stopped(told):
-    """Node -> a stopped process, unless every node has one."""
+    """Return node -> a stopped process; nothing if every node has one."""
     found = {node: look["stopped"][0] for node, look in told.items() if look["stopped"]}
     return {} if len(found) == len(told) > 1 else found
 
 
 def unexecutable(told, first):
-    """Nodes that cannot execute the prolog of tasks; where the first cannot, the job does without one."""
+    """Return the nodes that cannot execute the task prolog; a job whose first node cannot has no prolog."""
     found = sorted(node for node, look in told.items() if look.get("unexecutable"))
     return [{"node": node, "reason": "unexecutable"} for node in found if first not in found]
 
 
 def standing(reason, processes):
-    """Findings of stopped or of blocked processes, by node."""
+    """Return findings of stopped or blocked processes, by node."""
     return [{"node": node, "reason": reason, **process} for node, process in sorted(processes.items())]
 
 
 def late_rank(look):
-    """The process that stands in a phase for longer than it may, if one does."""
+    """Return a process past the limit of its phase, if there is one."""
     return look["late"][0] if look and look["late"] else {}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Does MPI start here? Loads the library that is named, which the job's programs use; all ranks meet in a barrier.
+"""Test whether MPI starts: load the named library, which the job's programs use; all ranks meet in a barrier.
 
-By ctypes: nothing has to be built, in whatever environment the job has, and the library is the very one in question.
-Prints ``kappa-mpi RANK of SIZE``. Runs on the Python 3.6 that old systems bring.
+ctypes needs no build in the job's environment, and it loads exactly the library in question. Prints
+``kappa-mpi RANK of SIZE``. Runs on Python 3.6, which old systems bring.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ MPI = ctypes.CDLL(None)
 
 
 def world():
-    """``MPI_COMM_WORLD``: the address of an object in Open MPI, a number in MPICH and what derives from it."""
+    """Return ``MPI_COMM_WORLD``: the address of an object in Open MPI, a number in MPICH and its derivatives."""
     try:
         return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(MPI, "ompi_mpi_comm_world")))
     except ValueError:

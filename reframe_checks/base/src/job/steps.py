@@ -1,6 +1,6 @@
-"""Steps of the watch on some nodes of the job, and what Slurm says of them.
+"""Run the watch's steps on some nodes of the job, and ask Slurm about these nodes.
 
-Runs on the Python 3.6 that old systems bring.
+Runs on Python 3.6, which old systems bring.
 """
 
 import json
@@ -24,7 +24,7 @@ NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SL
 
 
 def asked(*command):
-    """What a command of Slurm's says, line by line; ``None`` when it fails or does not answer."""
+    """Return the output lines of a Slurm command; ``None`` if it fails or does not answer."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ASKING_S, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -33,12 +33,12 @@ def asked(*command):
 
 
 def names(nodes):
-    """A compact list of nodes, one by one."""
+    """Return the node names of a compact list."""
     return asked("scontrol", "show", "hostnames", nodes) or []
 
 
 def nodes_left():
-    """The nodes that the job still has; ``None`` when Slurm does not say so, or has suspended the job."""
+    """Return the nodes that the job still has; ``None`` if Slurm does not answer, or has suspended the job."""
     answer = asked("squeue", "--noheader", "--jobs=" + os.environ["SLURM_JOB_ID"], "--format=%T %N")
     state, _, nodes = (answer or [""])[0].partition(" ")
     # A running job has nodes: where none can be told, scontrol has not answered.
@@ -46,20 +46,20 @@ def nodes_left():
 
 
 def nodes_down(nodes):
-    """Those of the nodes that Slurm has given up."""
+    """Return the nodes that Slurm has given up."""
     lines = asked("sinfo", "--noheader", "--Node", "--nodes=" + ",".join(nodes), "--format=%N %T") or []
     return sorted({line.split()[0] for line in lines if line.split()[1:] and line.split()[1].startswith("down")})
 
 
 def looks(groups, patience):
-    """For each group of nodes, what ``look_at_node.py`` tells of each that answers, by its name."""
+    """Return for each group of nodes the record of ``look_at_node.py`` of each node that answers, by name."""
     commands = [[*_step(group, "none"), "sh", "-c", LOOK] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
     return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
 
 
 def runs_on(nodes, program):
-    """Those of the nodes that have the program and the libraries that it loads."""
+    """Return the nodes that have the program and the libraries that it loads."""
     if not nodes:
         return []
     [found] = _run([[*_step(nodes, "none"), "sh", "-c", RUNS, "sh", program]], [len(nodes)], "kappa-runs ", 1)
@@ -67,7 +67,7 @@ def runs_on(nodes, program):
 
 
 def exchange(nodes):
-    """What ``exchange.py`` tells of each two of the nodes, from those that answer."""
+    """Return the records of ``exchange.py`` for each pair of nodes, from the nodes that answer."""
     command = [*_step(nodes, "none"), "python3", "./exchange.py", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
     # It tries again by itself, with patience.
     [lines] = _run([command], [len(nodes) * min(len(nodes) - 1, MOST_PEERS)], "", 2)
@@ -75,7 +75,7 @@ def exchange(nodes):
 
 
 def _whole(line):
-    """What a node tells; ``None`` where srun has mixed it with what another does."""
+    """Parse a node's record; return ``None`` if srun mixed its line with another node's."""
     try:
         return json.loads(line)
     except ValueError:
@@ -83,7 +83,7 @@ def _whole(line):
 
 
 def starts_of_mpi(groups, patience, library, launcher):
-    """For each group of nodes, whether MPI starts on it, with one rank on each node."""
+    """Return for each group of nodes whether MPI starts on it, with one rank on each node."""
     if launcher[0] == "srun":
         mpi = next((word.partition("=")[2] for word in launcher if word.startswith("--mpi=")), "")
         commands = [_step(group, mpi) for group in groups]
@@ -108,9 +108,9 @@ def _step(nodes, mpi):
 
 
 def _run(commands, sizes, mark, patience):
-    """Runs all commands at once; returns the lines of each that begin with ``mark``, without it.
+    """Run all commands at once; return the lines of each that begin with ``mark``, without the mark.
 
-    It ends when each has printed as many as its size says, or when what has not is late, with so much ``patience``.
+    Ends when each command has printed as many lines as its size says, or is late by ``patience``.
     """
     environ = {key: value for key, value in os.environ.items() if key not in NOT_FOR_STEPS}
     print(time.strftime("%T"), *(" ".join(map(shlex.quote, command)) for command in commands), sep="\n  ", flush=True)

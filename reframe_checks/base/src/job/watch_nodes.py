@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Watches a job from its first node: which node is it when nothing goes on, or when the measurement has failed?
+"""Watch a job from its first node, and find the node at fault if the job hangs or the measurement fails.
 
-Usage: ``watch_nodes.py PID EXPECTED_S PROGRAM LAUNCHER…``: the process of the measuring script, the seconds that it is
-expected to take, a program whose MPI library is tried, and what starts its ranks. It sleeps but for a look at the job's
-files every ``POLL_S``. Where these have stood still for ``QUIET_S`` it looks at all nodes (``search.py``) by a step
-beside the measurement, and again when a quarter more of the time has passed. When that names a node, ``hang.json`` says
-so, and the measurement is ended; whatever else it finds, the measurement goes on to its end or its time limit.
-``hold_nodes.sh`` sends SIGTERM when it has ended, and SIGUSR1 when it has failed: then the nodes are searched once,
-and what it has said is read.
-``watch.err`` says what was tried. Runs on the Python 3.6 that old systems bring.
+Usage: ``watch_nodes.py PID EXPECTED_S PROGRAM LAUNCHER…``: the process of the measuring script, its expected time in s,
+a program whose MPI library is tried, and the command that starts its ranks. The watch looks at the job's files every
+``POLL_S``. If they have not changed for ``QUIET_S``, it searches all nodes (``search.py``) with a step beside the
+measurement, and again after a quarter more of the time. If the search names a node, the watch writes ``hang.json`` and
+ends the measurement. Otherwise the measurement goes on to its end or its time limit. ``hold_nodes.sh`` sends SIGTERM
+when the measurement ended, and SIGUSR1 when it failed: then the watch searches the nodes once and reads the
+measurement's output. ``watch.err`` lists what was tried. Runs on Python 3.6, which old systems bring.
 """
 
 import contextlib
@@ -30,7 +29,7 @@ OWN = ("watch.err", "kappa_watch", "kappa_peers", "load_watch")
 
 
 class MeasurementFailedError(Exception):
-    """hold_nodes.sh says so."""
+    """Raised when ``hold_nodes.sh`` says that the measurement failed."""
 
 
 class Watch:
@@ -42,7 +41,7 @@ class Watch:
         return time.monotonic() - self.began_s
 
     def until_named(self):
-        """The findings, as soon as there is one."""
+        """Return the findings as soon as there is one."""
         files, changed_s, due_s = written(), 0.0, 0.0
         while True:
             time.sleep(POLL_S)
@@ -57,14 +56,14 @@ class Watch:
             due_s = self.elapsed_s + max(QUIET_S, SHARE_LATER * self.elapsed_s)
 
     def say(self, how, named):
-        """Write down what was found, whole or not at all, with the SHA-256 of its line."""
+        """Write the findings atomically, with the SHA-256 of their line."""
         told = {"format": "kappa-hang", "version": 1, "how": how, "after_s": round(self.elapsed_s, 1)}
         line = json.dumps({**told, "nodes": self.search.nodes, "named": named}, sort_keys=True)
         whole("hang.json", f"{line}\nsha256={hashlib.sha256(line.encode()).hexdigest()}\n")
 
 
 def written():
-    """Names, sizes and times of what the job writes here."""
+    """Return names, sizes and times of the job's files."""
     found = []
     with os.scandir(".") as entries:
         for entry in [entry for entry in entries if entry.name not in OWN][:MOST_FILES]:
@@ -74,7 +73,7 @@ def written():
 
 
 def output_of(script, number):
-    """The file that the script's standard output (1) or error (2) is, whatever its name; empty where it is none."""
+    """Return the path of the script's standard output (1) or error (2); empty if that is no file."""
     try:
         name = f"/proc/{script}/fd/{number}"
         return open(name if stat.S_ISREG(os.stat(name).st_mode) else os.devnull, "rb")
@@ -83,7 +82,7 @@ def output_of(script, number):
 
 
 def end_of(file):
-    """The last of it, where srun or mpirun tells how the tasks have ended."""
+    """Return the end of the file, where srun or mpirun says how the tasks ended."""
     file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_BYTES))
     return file.read(MOST_BYTES).decode("utf-8", "replace")
 
@@ -95,7 +94,7 @@ def whole(name, text):
 
 
 def end(script):
-    """End what the script has started, upon which it ends itself; srun passes it on to its tasks."""
+    """End the processes that the script started; the script then ends, and srun passes the signal on to its tasks."""
     for number, patience_s in ((signal.SIGTERM, 3), (signal.SIGKILL, 0)):
         for pid in descendants(script):
             with contextlib.suppress(ProcessLookupError):
@@ -104,7 +103,7 @@ def end(script):
 
 
 def descendants(ancestor):
-    """Processes that it has started, and they, but for this one."""
+    """Return all descendants of the process, without this process."""
     listed = subprocess.run(["ps", "-e", "-o", "ppid=,pid="], stdout=subprocess.PIPE, check=True).stdout
     pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
     found, new = set(), {ancestor}

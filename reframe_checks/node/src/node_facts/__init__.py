@@ -1,9 +1,9 @@
-"""What a node tells of itself, a room for each concern.
+"""Collect the facts of a node, with a module for each subject.
 
-Every fact is NAME: number, text, list of texts, or None where the node does not tell; the names are those of
+A fact is NAME: number, text, list of texts, or None if the node does not report it. The names are those of
 kappa/core/vocabulary/node_facts.py, which says how they are compared.
 
-Needs nothing but Python 3.6 and Linux, as it runs where no environment of the suite is.
+Needs only Python 3.6 and Linux, because nodes lack the suite's environment.
 """
 
 from node_facts import (
@@ -32,8 +32,7 @@ ROOMS = (
 
 
 def of_node(paths, files, users):
-    """All facts of the node by name, those of the mounts at ``paths``, the checksums of ``files`` and the accounts of
-    ``users`` among them."""
+    """Return all facts of the node by name, also of the mounts at ``paths``, and of ``files`` and ``users``."""
     rooms = [(room.__name__.rpartition(".")[2], room.facts) for room in ROOMS]
     rooms.append(("mounts", lambda: mounts.facts(paths, files)))
     rooms.append(("accounts", lambda: names.accounts(users)))
@@ -41,7 +40,7 @@ def of_node(paths, files, users):
 
 
 def of_software(programs, files, loaded, built_with):
-    """What runs when ``programs`` do, whether the modules ``loaded`` do load, and what is there to build with."""
+    """Return the files that ``programs`` run, whether the modules ``loaded`` load, and what builds find."""
     return collected([
         ("software", lambda: software.facts(programs, files)),
         ("modules", lambda: modules.facts(loaded)),
@@ -60,9 +59,9 @@ def of_survey(programs):
 
 
 def collected(rooms):
-    """What the rooms, (name, function), tell.
+    """Return the facts of the modules, given as (name, function).
 
-    One that fails is one fact, with why, and does not take the others along.
+    A module that fails gives one fact, the reason. The others are kept.
     """
     facts = {}
     for name, told in rooms:

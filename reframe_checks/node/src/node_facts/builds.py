@@ -1,4 +1,4 @@
-"""Headers and static libraries that builds on this node need, as MPI's compiler finds them, or else the system's."""
+"""Headers and static libraries for builds on this node, as MPI's compiler finds them, or else the system's."""
 
 import os
 import re
@@ -9,7 +9,7 @@ PATIENCE_S = 20
 
 
 def facts(names):
-    """``mpi.h``, ``nlohmann/json.hpp``, ``libc.a`` … -> its path, or None."""
+    """Return ``mpi.h``, ``nlohmann/json.hpp``, ``libc.a`` … -> its path, or None."""
     compiler = next(filter(None, map(shutil.which, ("mpicxx", "mpicc", "c++", "cc"))), None)
     folders = header_folders(compiler) if compiler and names else []
     return {"needed_to_build." + name: place(name, compiler, folders) for name in names}

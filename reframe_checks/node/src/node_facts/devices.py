@@ -1,4 +1,4 @@
-"""PCIe: generation and width of the link to every adapter, GPU and NVMe disk, as it is and as it could be."""
+"""PCIe: present and possible generation and width of the link to every adapter, GPU and NVMe disk."""
 
 from node_facts.files import entries, link_name, read
 

@@ -18,10 +18,10 @@ DEEPEST = 8
 
 
 def settings(number, source):
-    """Setting -> value, of several devices each value once.
+    """Return setting -> value; of several devices each value once.
 
     :param number: MAJOR:MINOR of the mount.
-    :param source: the mounted device, which tells the number where the file system has one of its own (btrfs).
+    :param source: the mounted device, which gives the number if the file system has one of its own (btrfs).
     """
     if not os.path.exists(os.path.join(DEVICES, number)) and source.startswith("/dev/"):
         number = number_of(source) or number
@@ -41,7 +41,7 @@ def number_of(path):
 
 
 def whole_disks(folder, deepest):
-    """The folder of the device, that of the disk in place of a partition, and those of what it is made of (md, dm)."""
+    """Return the folders of the device (of the disk, for a partition) and of the devices below it (md, dm)."""
     if not os.path.isdir(folder) or deepest == 0:
         return []
     if os.path.exists(os.path.join(folder, "partition")):
@@ -51,6 +51,6 @@ def whole_disks(folder, deepest):
 
 
 def distinct(texts):
-    """All that the devices say, the chosen one of several words in brackets; or None."""
+    """Return all values of the devices, without the brackets around the chosen word; or None."""
     chosen = (re.sub(r".*\[(\S+)\].*", r"\1", text) for text in texts if text is not None)
     return ",".join(sorted(set(chosen))) or None

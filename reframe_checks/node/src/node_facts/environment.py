@@ -1,7 +1,7 @@
 """The environment of a task, which a node's prolog or files may change, and the programs that come first on its PATH.
 
-The value of a variable that libraries read is told, of any other only that it is set: the value may be a secret.
-Variables that Slurm or MPI's launcher sets for each task are left out.
+Variables that libraries read are reported with their value. Other variables are only reported as set: a value may be a
+secret. Variables that Slurm or MPI's launcher sets for each task are left out.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ def facts():
 
 
 def shown(name, value):
-    """The value without what is the node's own, at most so long that a line of it can be read."""
+    """Return the value without the node's own parts, shortened to a readable line."""
     if SECRET.search(name) or SECRET.search(value):
         return "hidden"
     for own in {os.environ.get("SLURMD_NODENAME"), socket.gethostname(), socket.gethostname().partition(".")[0]}:

@@ -1,4 +1,4 @@
-"""What the hardware corrected, and what it could not: EDAC's counters of memory, machine checks."""
+"""Corrected and uncorrected hardware errors: EDAC's counters of memory, machine checks."""
 
 import re
 
@@ -23,6 +23,6 @@ def total(controllers, counter):
 
 
 def machine_checks():
-    """MCE of /proc/interrupts, over all cores; None on other processors than x86."""
+    """Return MCE of /proc/interrupts, over all cores; None on other processors than x86."""
     found = re.search(r"^\s*MCE:((?:\s+\d+)+)", read("/proc/interrupts") or "", re.MULTILINE)
     return sum(map(int, found.group(1).split())) if found else None

@@ -1,11 +1,11 @@
-"""Reading what the kernel says in small files."""
+"""Read the kernel's small files."""
 
 import os
 import re
 
 
 def read(*path):
-    """Text of a small file without surrounding space, or None."""
+    """Return the text of a small file without surrounding space, or None."""
     try:
         with open(os.path.join(*path), encoding="utf-8", errors="replace") as stream:
             return stream.read(1 << 20).strip()
@@ -14,7 +14,7 @@ def read(*path):
 
 
 def number(*path):
-    """The whole number in a small file, or None."""
+    """Return the whole number in a small file, or None."""
     try:
         return int(read(*path) or "", 0)
     except ValueError:
@@ -22,7 +22,7 @@ def number(*path):
 
 
 def entries(*path):
-    """Sorted names in a folder; none where it is not there."""
+    """Return the sorted names in a folder; none if there is no folder."""
     try:
         return sorted(os.listdir(os.path.join(*path)))
     except OSError:
@@ -30,7 +30,7 @@ def entries(*path):
 
 
 def link_name(*path):
-    """Last part of what a symbolic link points to, or None."""
+    """Return the last part of a symbolic link's target, or None."""
     try:
         return os.path.basename(os.readlink(os.path.join(*path)))
     except OSError:
@@ -38,6 +38,6 @@ def link_name(*path):
 
 
 def first(pattern, text):
-    """The first group where the pattern is first found in the text, or None."""
+    """Return the first group of the pattern's first match in the text, or None."""
     found = re.search(pattern, text or "", re.MULTILINE)
     return found.group(1).strip() if found else None

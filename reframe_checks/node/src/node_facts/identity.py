@@ -1,4 +1,4 @@
-"""Which machine this is: Slurm's name against the host's, and what no two machines share."""
+"""The identity of the machine: Slurm's and the host's name, and numbers that no two machines share."""
 
 import os
 import socket

@@ -1,6 +1,6 @@
-"""What other jobs left behind: shared memory and semaphores, processes, files in memory and in /tmp.
+"""Leftovers of other jobs: shared memory and semaphores, processes, files in memory and in /tmp.
 
-On a node that this job has to itself, as every check asks for, nothing that is here may belong to another job.
+Checks run on exclusive nodes, where nothing may belong to another job.
 """
 
 import collections
@@ -62,7 +62,7 @@ def facts():
 
 
 def busy(processes, own):
-    """Name -> cores that processes of this name, outside the job, have kept busy ever since they began."""
+    """Return name -> cores that processes of this name, outside the job, have kept busy since they began."""
     found = collections.Counter()
     for one in processes:
         # Kernel threads, which have no memory, work for others.
@@ -78,16 +78,16 @@ def busy(processes, own):
 
 
 def shown(texts):
-    """The first of them, and how many more."""
+    """Return the first entries, and how many more there are."""
     listed = list(texts)
     rest = [f"and {len(listed) - SHOWN} more"] if len(listed) > SHOWN else []
     return listed[:SHOWN] + rest
 
 
 def outside_jobs(processes):
-    """User -> what runs in his name and in no job since before this job began; nothing outside of a job.
+    """Return user -> processes outside every job that are older than this job; nothing outside a job.
 
-    Of people only: a number that nobody here has is a container's, and a service's account has no shell.
+    Only people count: a number without an account is a container's, and a service's account has no shell.
     """
     found = collections.defaultdict(list)
     if "SLURM_JOB_ID" not in os.environ:
@@ -137,14 +137,14 @@ def seen_processes():
 
 
 def of_this_node(pids):
-    """Where several nodes of Slurm share a machine, each with a host name of its own, those of this one only."""
+    """Keep the processes of this node, if several Slurm nodes with host names of their own share the machine."""
     pids = list(pids)
     hosts = {host_of(pid) for pid in pids if (read("/proc", pid, "comm") or "").strip() == "slurmd"}
     return [pid for pid in pids if host_of(pid) == host_of("self")] if len(hosts) > 1 else pids
 
 
 def host_of(pid):
-    """The name space in which the process has its host name."""
+    """Return the name space in which the process has its host name."""
     try:
         return os.readlink(f"/proc/{pid}/ns/uts")
     except OSError:
@@ -157,22 +157,22 @@ def job_by_group(pid):
 
 
 def ticks_of(pid):
-    """Fields of the process after its name, which may hold spaces and brackets. See proc(5), stat."""
+    """Return the fields of the process after its name, which may hold spaces and brackets. See proc(5), stat."""
     return (read("/proc", str(pid), "stat") or "").rpartition(")")[2].split()
 
 
 def age_s(pid):
-    """Since the process began: the 20th field is its start in ticks after boot."""
+    """Return the time since the process began in s: the 20th field is its start in ticks after boot."""
     return float((read("/proc/uptime") or "").split()[0]) - int(ticks_of(pid)[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def used_s(pid):
-    """Of processor time, in user and kernel mode."""
+    """Return the processor time in s, in user and kernel mode."""
     return sum(map(int, ticks_of(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def system_v(kind, began):
-    """Segments or sets of semaphores that are older than this job, with their owner and size."""
+    """Return segments or sets of semaphores that are older than this job, with owner and size."""
     header, *lines = (read("/proc/sysvipc", kind) or "").splitlines() or [""]
     keys = header.split()
     for line in lines:
@@ -190,7 +190,7 @@ def owner(number):
 
 
 def files_before(folder, before):
-    """Bytes and number of the files that were last written before that time; (None, None) where there are too many."""
+    """Return bytes and number of the files last written before that time; (None, None) if there are too many."""
     size = count = 0
     deadline = time.monotonic() + PATIENCE_S
     for parent, _, names in os.walk(folder):

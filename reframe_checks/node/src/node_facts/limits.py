@@ -1,4 +1,4 @@
-"""What a task of a job may use: resource limits, and the memory of its control group against what Slurm promised."""
+"""Limits of a job's task: resource limits, and the memory of its control group beside Slurm's promise."""
 
 import os
 import resource
@@ -57,7 +57,7 @@ def limit(value):
 
 
 def promised_memory_mib():
-    """By node, or by each of the CPUs that the job has here, as it was asked for; None where Slurm promises none."""
+    """Return the memory by node, or by CPU of the job here, as the job requested it; None if Slurm promises none."""
     names = ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
     of_node, of_cpu, cpus = (int(text) if text.isdigit() else None for text in (os.environ.get(n, "") for n in names))
     if of_node is not None or of_cpu is None or cpus is None:
@@ -66,14 +66,14 @@ def promised_memory_mib():
 
 
 def group_memory_mib():
-    """The memory that its control groups leave to the task; None without a limit."""
+    """Return the memory that its control groups leave to the task; None without a limit."""
     lowest = lowest_of_groups("memory", "memory.limit_in_bytes", "memory.max")
     # Version 1 writes a number near 2^63 for no limit.
     return lowest >> 20 if lowest is not None and lowest < 1 << 60 else None
 
 
 def lowest_of_groups(controller, name_1, name_2):
-    """The lowest limit of the control groups that the task is in, by the file's name in version 1 and 2; or None."""
+    """Return the lowest limit of the task's control groups, by the file's name in version 1 and 2; or None."""
     limits = []
     for line in (read("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)

@@ -1,4 +1,4 @@
-"""Every network interface and InfiniBand port: what it runs at, and how often it lost its link."""
+"""Network interfaces and InfiniBand ports: their speed, and how often they lost their link."""
 
 import os
 
@@ -51,7 +51,7 @@ def infiniband():
 
 
 def total(folder, name, below, counters):
-    """Sum of those counters that there are, or None."""
+    """Return the sum of the counters that exist, or None."""
     values = [number(folder, name, below, counter) for counter in counters]
     known = [value for value in values if value is not None]
     return sum(known) if known else None

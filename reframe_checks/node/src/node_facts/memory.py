@@ -1,4 +1,4 @@
-"""How much memory there is, who has it, and how the kernel hands it out."""
+"""Memory: its size, its users, and the kernel's settings."""
 
 import re
 

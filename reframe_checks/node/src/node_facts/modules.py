@@ -1,4 +1,4 @@
-"""Whether the node itself loads the environment's modules, as a user's shell does (Lmod, Environment Modules)."""
+"""Test whether the node loads the environment's modules, as a user's shell does (Lmod, Environment Modules)."""
 
 import os
 import re
@@ -15,7 +15,7 @@ module load "$2" && [[ ":${LOADEDMODULES-}" == *":$2"[:/]* || ":${LOADEDMODULES-
 
 
 def facts(names):
-    """Name of a module -> None where it loads, else what was said."""
+    """Return module -> None if it loads, else the message."""
     return {"environment_module." + name: problem(name) for name in names}
 
 

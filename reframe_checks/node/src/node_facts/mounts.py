@@ -1,4 +1,4 @@
-"""File systems: at the paths that jobs are promised, and all that come over the network; files that all nodes share."""
+"""File systems: those at the site's paths, and all network file systems; files that all nodes share."""
 
 import hashlib
 import os
@@ -43,9 +43,9 @@ def of_home():
 
 
 def network_mounts(mounts, told):
-    """What comes from servers, but at the points that are ``told`` already; by the table, as none of them is asked.
+    """Return the network mounts, except at the points ``told`` already. Reads the table only, and asks no server.
 
-    What is mounted when it is needed comes and goes: of that the folder that is watched for it.
+    Automounted file systems come and go; for these it returns the watched folder.
     """
     watched = {point for _, point, there in mounts if there["type"] == "autofs"}
     found = {}
@@ -64,7 +64,7 @@ def network_mounts(mounts, told):
 
 
 def kind_of(source):
-    """Node 3 may have its third loop device: what differs is that another has a tmpfs, or its root disk."""
+    """Return the source without a device's number: node 3 may have its third loop device, but a tmpfs differs."""
     return re.sub(r"\d+", "#", source)
 
 
@@ -75,12 +75,12 @@ def for_survey():
 
 
 def mounted():
-    """Mount point -> what is mounted there; the last one on a path hides those before."""
+    """Return mount point -> mount; the last one on a path hides those before."""
     return {point: there for _, point, there in table()}
 
 
 def table():
-    """(device as MAJOR:MINOR, mount point, what is mounted there) in the order of mounting. See proc(5), mountinfo."""
+    """Return (device as MAJOR:MINOR, mount point, mount) in the order of mounting. See proc(5), mountinfo."""
     found = []
     for line in (read("/proc/self/mountinfo") or "").splitlines():
         here, _, there = line.partition(" - ")
@@ -97,15 +97,15 @@ def unescaped(field):
 
 
 def sorted_options(*texts):
-    """Without what is a node's own: its address, which of a server's it was given, what of a disk is its journal's."""
+    """Remove the node's own options: its address, the server's address that it was given, a disk's journal."""
     words = {word for text in texts for word in text.split(",")}
     return ",".join(sorted(word for word in words if not word.startswith(OWN_OPTIONS)))
 
 
 def at(path):
-    """Of what is mounted at the path or, if nothing is, at the nearest folder above it.
+    """Return the facts of the mount at the path or at the nearest folder above it.
 
-    All values are None where there is no such path; the last ones where the file system does not answer.
+    All values are None if there is no such path; the last ones are None if the file system does not answer.
     """
     of_table = ("type", "source", "source_kind", "root", "point", "options", "device")
     of_status = ("size_bytes", "free_bytes", "free_inode_share", "permissions", "writable")
@@ -133,7 +133,7 @@ def at(path):
 
 
 def asked(path):
-    """(whether there is such a path, its real path, what its file system says of itself or None, who may do what)"""
+    """Return (whether the path exists, its real path, statvfs of its file system or None, the permissions)."""
     try:
         status, own = os.statvfs(path), os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -144,7 +144,7 @@ def asked(path):
 
 
 def nearest(place, table):
-    """The longest path in the table that the place is, or is below; ``/`` where there is none."""
+    """Return the longest path in the table that is the place or is above it; ``/`` if there is none."""
     place = "/" + place.lstrip("/")
     while place not in table and place != "/":
         place = os.path.dirname(place)
@@ -152,7 +152,7 @@ def nearest(place, table):
 
 
 def within(seconds, function, *arguments):
-    """Result of the function, or None if it takes longer: a lost file server must not stop the probe."""
+    """Return the function's result, or None if it takes longer: a lost file server must not stop the probe."""
     results = []
     thread = threading.Thread(target=lambda: results.append(function(*arguments)), daemon=True)
     thread.start()

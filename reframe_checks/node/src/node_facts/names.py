@@ -1,4 +1,4 @@
-"""Users, and the nodes of the job, as this node resolves them (files, LDAP, NIS, DNS), and whether there is a way."""
+"""Users and the job's nodes, as this node resolves them (files, LDAP, NIS, DNS), and the routes to the nodes."""
 
 import grp
 import os
@@ -17,7 +17,7 @@ def facts():
 
 
 def user():
-    """The user whose job this is, and the groups that the job has: name, numbers, home."""
+    """Return the job's user and groups: name, numbers, home."""
     yield "user.number", os.getuid()
     yield "user.groups", ",".join(sorted(map(group, os.getgroups())))
     try:
@@ -31,7 +31,7 @@ def user():
 
 
 def accounts(users):
-    """Of each user by name all that the node knows in one text; None of whom it does not know."""
+    """Return user -> the node's record as one text; None for an unknown user."""
     return {"account." + name: account(name) for name in users}
 
 
@@ -52,7 +52,7 @@ def group(number):
 
 
 def hosts():
-    """Its own name apart, which many nodes know as 127.0.1.1."""
+    """Yield the facts of looking up the job's nodes. Its own name stands apart: many nodes know it as 127.0.1.1."""
     own, took_s = os.environ.get("SLURMD_NODENAME"), []
     looked_up = asked(own, nodes_of_job())
     for name in looked_up:
@@ -80,9 +80,9 @@ def nodes_of_job():
 
 
 def expanded(listed):
-    """Slurm's list of nodes, one by one: of ``n[1-2]s[08-10],m`` n1s08, n1s09 and so on, and m.
+    """Return the node names of a Slurm list: n1s08, n1s09 and so on, and m, for ``n[1-2]s[08-10],m``.
 
-    `scontrol show hostnames` may ask the controller for its configuration, and every node would.
+    `scontrol show hostnames` may ask the controller for its configuration, and every node would ask.
     """
     for item in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", listed):
         names = [""]
@@ -107,7 +107,7 @@ def address(name):
 
 
 def no_way(address):
-    """Why this node sends nothing to the address, by its own routes, or None; no packet leaves it."""
+    """Return why this node has no route to the address, or None; no packet leaves the node."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
             asking.connect((address, 9))
@@ -117,7 +117,7 @@ def no_way(address):
 
 
 def is_own(address):
-    """Whether this node takes the address for its own, but for those of the loopback: then it sends from there."""
+    """Return whether this node has the address, except on the loopback: then it sends from that address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
             asking.connect((address, 9))

@@ -1,4 +1,4 @@
-"""How often the processor slowed itself down, and the energy that it took (RAPL), both since the node was booted."""
+"""Throttling events of the processor, and its energy (RAPL), both since boot."""
 
 import glob
 
@@ -17,7 +17,7 @@ def facts():
 
 
 def throttled(counter, *parts):
-    """Sum over all packages, or over all of these parts of them, or None: all CPUs of one tell the same."""
+    """Return the sum over all packages, or over these parts of them, or None: all CPUs of a package report the same."""
     counts = {}
     for cpu in glob.glob(CPUS + "/cpu[0-9]*"):
         count = number(cpu, "thermal_throttle", counter)
@@ -28,7 +28,7 @@ def throttled(counter, *parts):
 
 
 def energy_j():
-    """Of each package once: without its parts (intel-rapl:0:0), and the platform around it. It may have begun anew."""
+    """Return the sum over packages, without their parts (intel-rapl:0:0) and the platform; it may have wrapped."""
     zones = [name for name in entries(POWERCAP) if name.startswith("intel-rapl:") and name.count(":") == 1]
     packages = [name for name in zones if (read(POWERCAP, name, "name") or "").startswith("package")]
     known = [value for value in (number(POWERCAP, name, "energy_uj") for name in packages) if value is not None]

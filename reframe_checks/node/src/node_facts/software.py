@@ -1,7 +1,7 @@
-"""What really runs: where programs are found, and the SHA-256 of them, their shared objects and what these open later.
+"""The software that runs: the paths of programs, and the SHA-256 of programs, shared objects and files opened later.
 
 Each file is read once on a node. A file on a network file system is the same for all nodes: the first two tasks read
-its content, and the others tell its size and time, as 500 nodes would read everything 500 times from one server.
+its content, and the others report its size and time. Otherwise 500 nodes would read it 500 times from one server.
 """
 
 import glob
@@ -29,7 +29,7 @@ LDD_SECONDS = 60
 
 
 def facts(programs, files):
-    """Of ``programs`` by their names on PATH, and of ``files`` that decide what runs, by their paths."""
+    """Return the checksums of ``programs``, named as on PATH, and of ``files``, named by path."""
     found, roots = places(programs), list(files)
     for path in filter(None, found.values()):
         roots += with_interpreter(path)
@@ -47,12 +47,12 @@ def facts(programs, files):
 
 
 def places(programs):
-    """Return where each program is found on PATH, None where it is not."""
+    """Return program -> its path, None if PATH does not have it."""
     return {"program." + name: shutil.which(name) for name in programs}
 
 
 def with_interpreter(path):
-    """A script, and the program that reads it."""
+    """Return a script and its interpreter."""
     with open(path, "rb") as stream:
         start = stream.readline(256)
     words = start[2:].decode("utf-8", "replace").split() if start.startswith(b"#!") else []
@@ -62,7 +62,7 @@ def with_interpreter(path):
 
 
 def linked(paths):
-    """(the real files and all that the loader takes for them, names that it does not find)."""
+    """Return (the real files and all objects that the loader adds, the names that it does not find)."""
     paths = {os.path.realpath(path) for path in paths}
     found, lost = set(paths), set()
     if paths:
@@ -83,14 +83,14 @@ def linked(paths):
 
 
 def opened(path):
-    """What the library at ``path`` may open when it runs."""
+    """Return the files that the library at ``path`` may open when it runs."""
     folder, name = os.path.split(path)
     patterns = OPENED.get(re.split(r"[.\d]", name)[0].rstrip("-"), ())
     return [os.path.realpath(one) for pattern in patterns for one in glob.glob(os.path.join(folder, pattern))]
 
 
 def file_systems():
-    """Number of a device -> type of the file system that is mounted from it."""
+    """Return device number -> type of the file system mounted from it."""
     return {os.makedev(*map(int, device.split(":"))): there["type"] for device, _, there in table()}
 
 

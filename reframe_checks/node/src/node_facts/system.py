@@ -1,4 +1,4 @@
-"""Kernel, firmware, drivers and their options, and how the cores are run."""
+"""Kernel, firmware, drivers and their options, and the settings of the cores."""
 
 import glob
 import os
@@ -55,7 +55,7 @@ def for_survey():
 
 
 def options_alike(command_line):
-    """The kernel's options that nodes of one kind have in common."""
+    """Return the kernel's options without those of a single node."""
     if command_line is None:
         return None
     name = socket.gethostname().partition(".")[0]
@@ -86,5 +86,5 @@ def modules():
 
 
 def distinct(pattern):
-    """All that the files say, or None."""
+    """Return the different texts of the files, or None."""
     return ",".join(sorted({text for text in map(read, glob.glob(pattern)) if text})) or None

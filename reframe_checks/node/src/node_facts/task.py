@@ -1,6 +1,6 @@
-"""What a task inherits from the daemon that starts it: priority, memory policy, signals, rights.
+"""Settings that a task inherits from Slurm's daemon: priority, memory policy, signals, rights.
 
-No program of a job asks for these, and each makes the same program slower or fail on one node.
+No program of a job sets these, and each can make a program slow or fail on one node.
 """
 
 import ctypes
@@ -54,7 +54,7 @@ def scheduling(policy, priority):
 
 
 def io_priority():
-    """Class and level, as `ionice` tells them; None on machines that are not in the table."""
+    """Return class and level, as `ionice` prints them; None on machines that are not in the table."""
     number = IOPRIO_GET.get(os.uname().machine)
     value = -1 if number is None else ctypes.CDLL(None).syscall(number, 1, 0)
     if value < 0:

@@ -1,4 +1,4 @@
-"""Settings of TCP and of what is below it that administrators make, and that a node booted otherwise lacks."""
+"""Settings of TCP and of the layers below it that administrators make, and that a node with another image lacks."""
 
 import os
 
