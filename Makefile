@@ -7,7 +7,7 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke programs site-programs validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
+.PHONY: help validate smoke programs site-programs validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz matpower-table fault-campaign lint catalogue pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -79,6 +79,10 @@ test-builds: setup-tests ## build and test the EMT application with sanitizers, 
 fuzz: setup-tests ## feed the EMT application with cases of a coverage-guided fuzzer; FUZZ_OPTIONS="--seconds 3600"
 	$(SITE)/install-packages --builds
 	.venv/bin/python -m tests.emt.fuzz $(FUZZ_OPTIONS)
+
+matpower-table: ## table of the public MATPOWER cases in FOLDER, with the program EMT (build/emt); downloads nothing
+	@[ -n "$(FOLDER)" ] || { echo "matpower-table: set FOLDER to a folder with the cases" >&2; exit 2; }
+	python3 emt_app/tests/matpower_table.py "$(FOLDER)" --emt "$(or $(EMT),build/emt)"
 
 lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed lines
 	.venv/bin/python -m tests.plain_english

@@ -2,16 +2,58 @@
 #undef exit  // a macro of SimGrid's smpicxx; CLI11 has a member function of the name
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "commands/commands.hpp"
+#include "commands/nearest.hpp"
+#include "measure/provenance.hpp"
 
 namespace {
 
+/// A count above zero, or what is wrong with it.
+struct WholeNumber : CLI::Validator {
+    WholeNumber() : Validator("NUMBER") {
+        func_ = [](std::string& text) -> std::string {
+            std::uint64_t count = 0;
+            const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+            if (problem == std::errc() && end == text.data() + text.size()) return count > 0 ? "" : "must be at least 1";
+            double number = 0;
+            const auto [end_of_number, no_number] = std::from_chars(text.data(), text.data() + text.size(), number);
+            if (no_number == std::errc() && end_of_number == text.data() + text.size() && number >= 1 && number < 1e15 && number == std::floor(number))
+                return "'" + text + "' must be written as " + std::to_string(static_cast<std::uint64_t>(number));
+            return "'" + text + "' is not a whole number";
+        };
+    }
+};
+
 void add_steps(CLI::App& app, std::uint64_t& steps) {
-    app.add_option("--steps", steps, "time steps to simulate and time")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--steps", steps, "time steps to simulate and time")->check(WholeNumber())->capture_default_str();
+}
+
+/// What to say of a command that there is not, or nothing.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+    const CLI::App* at = &app;
+    std::string path = at->get_name();
+    for (int i = 1; i < argc && at->get_require_subcommand_min() > 0; ++i) {
+        const std::string word = argv[i];
+        if (word.starts_with("-")) return "";
+        std::vector<std::string> names;
+        const CLI::App* found = nullptr;
+        for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
+            names.push_back(command->get_name());
+            if (word == names.back()) found = command;
+        }
+        if (found == nullptr) return "'" + word + "' is no command of '" + path + "': did you mean '" + emt::nearest(word, names, 1).at(0) + "'?";
+        at = found;
+        path += " " + word;
+    }
+    return "";
 }
 
 void add_run_options(CLI::App& app, emt::RunOptions& o) {
@@ -29,6 +71,8 @@ int main(int argc, char** argv) {
     CLI::App app{"Electromagnetic-transient simulation of power networks, serial or with MPI.\n"
                  "Example: emt generate hq -o hq.json && mpirun -n 4 emt run hq.json --steps 100000 --result result.json"};
     app.require_subcommand(1);
+    app.name("emt");
+    app.set_version_flag("--version", "emt " + emt::program_version());
 
     std::string path;
     bool as_json = false;
@@ -65,7 +109,12 @@ int main(int argc, char** argv) {
     matpower->add_option("CASE", import_options.path, "case file (.m)")->required();
     matpower->add_option("-o,--output", import_options.output, "case file to write")->required();
     matpower->add_option("--dt", import_options.dt_s, "time step in seconds; reactances are exact for this step")->check(CLI::PositiveNumber)->capture_default_str();
-    matpower->add_option("--frequency", import_options.frequency_hz, "frequency in Hz")->check(CLI::PositiveNumber)->capture_default_str();
+    auto* frequency = matpower->add_option("--frequency", import_options.frequency_hz, "frequency in Hz; the format does not state it")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_flag("--solve", import_options.solve, "solve the power flow of the case; without it, the case must be solved");
+    matpower->add_option("--reactive-limits", import_options.reactive_limits, "with --solve: keep or ignore the reactive limits of machines")
+        ->check(CLI::IsMember({"keep", "ignore"}))->capture_default_str();
+    matpower->add_option("--tolerance", import_options.tolerance_mva, "largest mismatch at a bus in MVA without --solve; default: 1e-4 of the loads, at most 1 MVA")
+        ->check(CLI::NonNegativeNumber);
     matpower->add_option("--lines", import_options.lines, "waves: travelling waves if they take at least a step, else pi sections; pi: only pi sections")
         ->check(CLI::IsMember({"waves", "pi"}))->capture_default_str();
     matpower->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
@@ -75,19 +124,19 @@ int main(int argc, char** argv) {
     auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
     add_run_options(*run, run_options);
     std::string steps = std::to_string(run_options.steps);
-    run->add_option("--steps", steps, "number of time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end the run normally")
-        ->check(CLI::PositiveNumber | CLI::IsMember({"unlimited"}))->capture_default_str();
+    auto* count = run->add_option("--steps", steps, "number of time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end any run normally")
+        ->check([](const std::string& text) { return text == "unlimited" ? std::string() : WholeNumber()(text); })->capture_default_str();
+    run->add_option("--time", run_options.time_s, "simulated time in seconds, instead of --steps")->check(CLI::PositiveNumber)->excludes(count);
     run->add_option("--pace", run_options.pace, "real-time: start each step at its wall time and count late steps; skips the replay")
         ->check(CLI::IsMember({"none", "real-time"}))->capture_default_str();
-    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and at each --snapshot-every; SIGINT and SIGTERM then end "
-                    "the run normally");
+    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and at each --snapshot-every");
     run->add_option("--snapshot-every", run_options.snapshot_every, "interval between snapshots: steps (10000) or seconds of wall time (30s)")->needs(snapshot);
     run->add_option("--restart", run_options.restart_path, "continue from this snapshot of the same case; steps count from the beginning of the study");
     run->add_option("--map", run_options.map, "auto, or a JSON file with rank_of_task")->capture_default_str();
     run->add_option("--result", run_options.result_path, "write the result as JSON");
     run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
     auto* csv = run->add_option("--csv", run_options.csv_path, "write the channels of --probe as CSV");
-    auto* probe = run->add_option("--probe", run_options.probes, "channel for --csv; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
+    auto* probe = run->add_option("--probe", run_options.probes, "channel for --csv, with *, ? and [...] as in the shell; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
                     "NAME.u, the voltage (V) of an element with two terminals, "
                     "NAME.energy of an arrester (J), NAME.flux of a saturable inductor (Wb), NAME.from.a.i and NAME.to.a.i of a line, "
                     "NAME.a.i1, .i2, .im and .flux of a transformer, NAME.ab.i of a fault between phases")->needs(csv);
@@ -155,7 +204,14 @@ int main(int argc, char** argv) {
     plot->prefix_command();
     plot->set_help_flag();
 
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        const std::string unknown = unknown_command(app, argc, argv);
+        if (unknown.empty()) return app.exit(e);
+        std::cerr << "emt: error: " << unknown << std::endl;
+        return 1;
+    }
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
         if (channels->parsed()) return emt::channels_command(path, patterns);
@@ -166,7 +222,10 @@ int main(int argc, char** argv) {
         if (plot->parsed()) emt::plot_command(plot->remaining());
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);
-        if (matpower->parsed()) return emt::import_command(import_options);
+        if (matpower->parsed()) {
+            import_options.frequency_given = frequency->count() > 0;
+            return emt::import_command(import_options);
+        }
         if (scaling->parsed()) {
             scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();
             return emt::scale_command(scale_options);

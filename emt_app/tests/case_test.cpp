@@ -88,6 +88,26 @@ TEST(Case, MalformedTextIsRefusedWithItsPlace) {
     }
 }
 
+TEST(Case, AKeyThatIsThereTwiceIsRefusedWithItsPath) {
+    const auto told = [](const std::string& text) {
+        try {
+            (void)parse_case(text, "twice.json");
+        } catch (const CaseError& e) {
+            return std::string(e.what());
+        }
+        return std::string("none");
+    };
+    const std::string good = make_case(kGood, 50e-6, kNodes);
+    const auto twice = [&](const std::string& from, const std::string& to) {
+        std::string text = good;
+        return told(text.replace(text.find(from), from.size(), to));
+    };
+    EXPECT_NE(twice(R"("name":"R",)", R"("name":"R","r":5,)").find("twice.json: [duplicate-key] 'elements[1].r' is given twice"), std::string::npos);
+    EXPECT_NE(twice(R"("start":)", R"("start":"zero","start":)").find("[duplicate-key] 'start' is given twice"), std::string::npos);
+    EXPECT_EQ(told(R"({"a":[1,{"b":2},[{"c":{"d":1,"e":[2],"d":3}}]]})").find("twice.json: [duplicate-key] 'a[2][0].c.d' is given twice"), 0U);
+    EXPECT_EQ(told(R"({"a":{"b":1},"c":{"b":1}})").find("duplicate-key"), std::string::npos);
+}
+
 TEST(Case, EveryTypeIsRegisteredOnce) {
     std::set<std::string_view> names;
     for (const ElementType& t : element_types()) EXPECT_TRUE(names.insert(t.name).second) << t.name;

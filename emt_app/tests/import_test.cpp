@@ -1,10 +1,11 @@
 // Cases of MATPOWER as cases of this program, and what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "import/matlab_tables.hpp"
+#include "import/grid_flow.hpp"
 #include "import/matpower.hpp"
 #include "network/phasor.hpp"
 #include "simulation.hpp"
@@ -105,14 +106,24 @@ TEST(Matpower, AnImportedCaseStaysInItsSteadyState) {
     EXPECT_NEAR(s.signal("G2.pe"), 163.0 / 200, 1e-9);
 }
 
-TEST(Matpower, TransformersHaveTheirTaps) {
+/// Solved first.
+MatpowerOptions solved(bool waves = false, Solve solve = Solve::with_limits) {
+    MatpowerOptions out;
+    out.waves = waves;
+    out.solve = solve;
+    return out;
+}
+
+TEST(Matpower, TransformersHaveTheirTapsAndShifts) {
     // Without load the voltage of the far side is that of the near one by the ratio; 1 at bus 2 stands for 20 kV.
-    const std::string text = "mpc.baseMVA = 100;\nmpc.bus = [1 3 0 0 0 0 1 1.02 10 110; 2 1 0 0 1e-9 0 1 1 0 20];\n"
-                             "mpc.gen = [1 0 0 0 0 1.02 100 1];\nmpc.branch = [1 2 0.01 0.1 0 0 0 0 0.95 0 1];\n";
-    const Case c = parse_case(import_matpower(text, "tap", {}).emt_case.dump(), "tap");
-    const std::vector<Complex> x = solve_phasors(c.network);
-    EXPECT_NEAR(std::abs(x[3]) / (20e3 * std::sqrt(2.0 / 3)), 1.02 / 0.95, 1e-8);
-    EXPECT_NEAR(std::arg(x[3]) * 180 / std::numbers::pi, 10, 1e-6);
+    for (const double shift : {0.0, 30.0, -30.0, 54.0, -54.0}) {
+        const std::string text = "mpc.baseMVA = 100;\nmpc.bus = [1 3 0 0 0 0 1 1.02 10 110; 2 1 0 0 1e-9 0 1 1 0 20];\n"
+                                 "mpc.gen = [1 0 0 0 0 1.02 100 1];\nmpc.branch = [1 2 0.01 0.1 0 0 0 0 0.95 " + std::to_string(shift) + " 1];\n";
+        const Case c = parse_case(import_matpower(text, "tap", solved()).emt_case.dump(), "tap");
+        const std::vector<Complex> x = solve_phasors(c.network);
+        EXPECT_NEAR(std::abs(x[3]) / (20e3 * std::sqrt(2.0 / 3)), 1.02 / 0.95, 1e-8);
+        EXPECT_NEAR(std::remainder(std::arg(x[3]) * 180 / std::numbers::pi - 10 + shift, 360), 0, 1e-6);
+    }
 }
 
 std::string refusal(const std::string& from, const std::string& to) {
@@ -134,27 +145,143 @@ TEST(Matpower, SaysWhatIsWrongAndInWhichLine) {
         EXPECT_NE(message.find(what), std::string::npos) << message;
     };
     told("mpc.version = '2'", "mpc.version = '1'", "nine.m: version '1'");
-    told("mpc.baseMVA = 100", "mpc.baseMVA = base", "nine.m, line 4: 'base' is not a number");
-    told("mpc.baseMVA = 100", "mpc.baseMVA = 100 * 2", "nine.m, line 4: 'mpc.baseMVA' is computed");
-    told("mpc.gencost = ", "mpc.bus(:, 3) = 1.1 * ", "nine.m, line 38: 'mpc.bus' is changed by a statement");
+    told("mpc.baseMVA = 100", "mpc.baseMVA = base", "nine.m, line 4: 'base' is neither a value");
+    told("mpc.gencost = ", "mpc.bus(:, 3) = 1.1 * ", "nine.m, line 38: a table of 1 x 7 does not fill 10 places");
     told("\t4\t6\t0.017", "\t4\t6x\t0.017", "nine.m, line 30: '6x' is not a number");
     told("\t4\t6\t0.017", "\t4\t16\t0.017", "nine.m, line 30: [matpower] there is no bus 16");
-    told("0.085\t0.176", "-0.085\t0.176", "nine.m, line 29: [matpower] a branch needs a positive reactance");
-    told("\t1\t0\t1\t-360", "\t1\t30\t1\t-360", "nine.m, line 26: [matpower] phase shifters are not supported");
-    told("\t5\t1\t125", "\t5\t1\t-125", "nine.m, line 11: [matpower] bus 5 has a negative load");
+    told("0.01\t0.085", "0\t0", "nine.m, line 29: [matpower] a branch without impedance");
+    told("\t1\t0\t1\t-360", "\t1\t80\t1\t-360", "nine.m, line 26: [matpower] a phase shifter of more than 55 degrees");
     told("\t5\t1\t125", "\t4\t1\t125", "nine.m, line 11: [matpower] bus 4 occurs twice");
-    told("\t5\t1\t125", "\t5\t1\tNaN", "nine.m, line 11: ");
-    told("\t5\t1\t125\t50\t0\t0\t1\t0.9956308362724556", "\t5", "nine.m, line 11: [matpower] a row of 'mpc.bus' needs 10 columns, not 6");
-    told("mpc.gencost = [ 2 1500 0 3 0.11 5 150 ]", "mpc.gencost = [ 2", "a table without its ']'");
+    told("\t5\t1\t125", "\t5\t1\tNaN", "nine.m, line 11: [matpower] column 3 is not finite");
+    told("\t5\t1\t125\t50\t0\t0\t1\t0.9956308362724556", "\t5", "nine.m, line 11: a row of 6 columns in a table of 13");
+    told("mpc.gencost = [ 2 1500 0 3 0.11 5 150 ]", "mpc.gencost = [ 2", "[ is never closed");
     told("mpc.gen = [", "mpc.generators = [", "has no table 'mpc.gen'");
+    told("\t8\t9\t0.0119", "\t8\t10\t0.0119", "the case is not solved");
+}
+
+/// The case with one text in place of another.
+std::string nine(const std::string& from, const std::string& to) {
+    std::string text = kNine;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+bool noted(const std::vector<std::string>& notes, const std::string& what) {
+    return std::any_of(notes.begin(), notes.end(), [&](const std::string& n) { return n.find(what) != std::string::npos; });
+}
+
+std::ptrdiff_t of_type(const nlohmann::ordered_json& emt_case, const char* type) {
+    return std::count_if(emt_case["elements"].begin(), emt_case["elements"].end(), [&](const auto& e) { return e["type"] == type; });
+}
+
+TEST(Matpower, StatementsThatChangeTheCaseAreExecuted) {
+    const Grid plain = read_matpower(kNine, "nine.m");
+    const auto reactances = [&](const std::string& statements) {
+        std::vector<double> out;
+        const Grid grid = read_matpower(kNine + statements, "nine.m");
+        for (std::size_t i = 0; i < plain.branch.size(); ++i) out.push_back(grid.branch.at(i).x / plain.branch[i].x);
+        return out;
+    };
+    const std::vector<double> one(plain.branch.size(), 1), two(plain.branch.size(), 2);
+    EXPECT_EQ(reactances("x = 2; mpc.branch(:, 4) = x * mpc.branch(:, 4);"), two);
+    EXPECT_EQ(reactances("for k = 1:11, mpc.branch(k, 4) = mpc.branch(k, 4) * 2; end"), two);
+    EXPECT_EQ(reactances("%{\nmpc.branch(:, 4) = 0;\n%}"), one);
+    EXPECT_EQ(reactances("if 0\nmpc.branch(:, 4) = 0;\nend"), one);
+    EXPECT_EQ(reactances("return;\nmpc.branch(:, 4) = 0;"), one);
+    EXPECT_THROW(static_cast<void>(read_matpower(kNine + "mpc = ext2int(mpc);", "nine.m")), CaseError);
+    EXPECT_THROW(static_cast<void>(read_matpower(kNine + "[mpc.branch, k] = f(mpc.branch);", "nine.m")), CaseError);
+}
+
+TEST(Matpower, WhatIsNotSolvedIsRefusedOrSolved) {
+    const std::string flat = nine("0.9956308362724556\t-3.98880594703332", "1\t0");
+    EXPECT_THROW(static_cast<void>(import_matpower(flat, "flat", {})), CaseError);
+    EXPECT_LT(difference(import_matpower(flat, "flat", solved()).emt_case), 1e-7);
+    MatpowerOptions tolerant;
+    tolerant.tolerance_mva = 1e6;
+    EXPECT_GT(difference(import_matpower(flat, "flat", tolerant).emt_case), 1e-4);
+    EXPECT_THROW(static_cast<void>(import_matpower(nine("\t5\t1\t125", "\t5\t1\t12500"), "heavy", solved())), CaseError);
+}
+
+TEST(Matpower, MachinesKeepTheirReactiveLimits) {
+    // Machine 2 delivers 6.65 MVAr where it may.
+    const std::string narrow = nine("6.6536601\t300\t-300", "6.6536601\t2\t-300");
+    const MatpowerImport kept = import_matpower(narrow, "narrow", solved());
+    EXPECT_TRUE(noted(kept.notes, "machines of 1 buses are at their reactive limits: 2"));
+    EXPECT_GT(difference(kept.emt_case), 1e-4);
+    EXPECT_LT(difference(import_matpower(narrow, "narrow", solved(false, Solve::without_limits)).emt_case), 1e-7);
+    Grid grid = read_matpower(narrow, "narrow");
+    settle_grid(grid, Solve::with_limits, 0, "narrow");
+    EXPECT_LT(voltage_error(grid, kept.emt_case).per_unit, 1e-8);
+    EXPECT_LT(grid.bus[1].vm, 1.025);
+    EXPECT_NEAR(grid.machine[1].q, 2, 1e-6);
+}
+
+TEST(Matpower, DcLinesAreLoadsAtTheirEnds) {
+    const std::string line = "mpc.dcline = [5 8 1 50 48 1 2 1 1 0 100 -10 10 -10 10 1 0.02];\n";
+    EXPECT_THROW(static_cast<void>(import_matpower(kNine + line, "dc", {})), CaseError);  // its powers are missing
+    const Grid grid = read_matpower(kNine + line, "dc");
+    EXPECT_EQ(grid.bus[4].p, 175);
+    EXPECT_EQ(grid.bus[4].q, 49);
+    EXPECT_EQ(grid.bus[7].p, 100 - (50 - (1 + 0.02 * 50)));
+    EXPECT_EQ(grid.bus[7].q, 33);
+    EXPECT_TRUE(noted(import_matpower(kNine + line, "dc", solved()).notes, "DC lines"));
+}
+
+TEST(Matpower, DispatchableLoadsAreNoMachines) {
+    // Bus 8 has 100 MW of load, of which 40 are dispatchable here.
+    std::string text = nine("\t8\t1\t100\t35", "\t8\t1\t60\t20");
+    text += "mpc.gen(end + 1, :) = [8 -40 -15 0 -15 1 100 1 0 -40 0 0 0 0 0 0 0 0 0 0 0];\n";
+    const MatpowerImport imported = import_matpower(text, "dispatchable", {});
+    EXPECT_EQ(of_type(imported.emt_case, "synchronous_machine"), 3);
+    EXPECT_LT(difference(import_matpower(text, "dispatchable", solved()).emt_case), 1e-7);
+    EXPECT_TRUE(noted(imported.notes, "1 generators are dispatchable loads"));
+}
+
+TEST(Matpower, MachinesAtTheSlackKeepTheirPowerButTheFirst) {
+    const std::string text = kNine + "mpc.gen(end + 1, :) = mpc.gen(1, :);\nmpc.gen(end, 2:3) = [20 5];\n";
+    Simulation s(import_matpower(text, "two", {10e-6, 60, false, true}).emt_case.dump());
+    s.run(1);
+    EXPECT_NEAR(s.signal("G5.pe"), 20.0 / 100, 1e-3);
+    EXPECT_NEAR(s.signal("G1.pe"), 51.641 / 100, 1e-3);
+}
+
+TEST(Matpower, WhatDeliversPowerOrIsNegativeStartsAndStays) {
+    struct Change {
+        const char *from, *to;
+    };
+    for (const Change& c : {Change{"\t5\t1\t125\t50\t0", "\t5\t1\t-25\t-10\t0"},     // a negative load
+                            Change{"\t5\t1\t125\t50\t0", "\t5\t1\t12\t5\t-30"},      // a negative shunt
+                            Change{"0.032\t0.161", "0.032\t-0.03"},                       // a series capacitor
+                            Change{"0.032\t0.161", "-0.01\t0.161"},                       // negative resistance
+                            Change{"0.032\t0.161", "-0.01\t-0.161"},
+                            Change{"0.032\t0.161", "0.032\t0"},
+                            Change{"0.161\t0.306", "0.161\t-0.306"},                      // negative charging
+                            Change{"0\t0.0625\t0", "-0.002\t0.0625\t0.1"},                // of a transformer
+                            Change{"0\t0.0625\t0", "0.002\t-0.03\t0"},
+                            Change{"0\t0.0625\t0", "-0.002\t-0.03\t0"},
+                            Change{"0\t0.0625\t0", "0.01\t0\t0"},
+                            Change{"\t250\t1\t0\t1\t-360", "\t250\t0.98\t-20\t1\t-360"}}) {  // a phase shifter
+        Grid grid = read_matpower(nine(c.from, c.to), "nine.m");
+        settle_grid(grid, Solve::without_limits, 0, "nine.m");
+        std::vector<std::string> notes;
+        const auto emt_case = grid_case(grid, {50e-6, 60, false, true}, notes);
+        EXPECT_LT(voltage_error(grid, emt_case).per_unit, 1e-8) << c.to;
+        Simulation s(emt_case.dump());
+        s.run(20000);
+        EXPECT_NEAR(s.signal("G1.speed"), 1, 1e-9) << c.to;
+        EXPECT_NEAR(s.signal("G2.vt"), grid.bus[1].vm, 1e-9) << c.to;
+    }
 }
 
 TEST(Matpower, DamagedTextsAreRefusedOrRead) {
     // Every text that is cut off, or with a byte changed, either gives a case or says what is wrong.
+    MatpowerOptions tolerant;
+    tolerant.tolerance_mva = 1e300;  // also of what is not solved
     int refused = 0, read = 0;
     const auto attempt = [&](const std::string& text) {
         try {
-            static_cast<void>(import_matpower(text, "damaged", {}));
+            static_cast<void>(import_matpower(text, "damaged", tolerant));
             ++read;
         } catch (const CaseError&) {
             ++refused;
@@ -168,7 +295,7 @@ TEST(Matpower, DamagedTextsAreRefusedOrRead) {
             attempt(text);
         }
     EXPECT_GT(refused, 1000);
-    EXPECT_GT(read, 1000);
+    EXPECT_GT(read, 500);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@ import csv
 import json
 import os
 import re
+import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +17,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from .conftest import APP, CaseWriter, Emt, element_types
+from tests.waiting import PATIENCE_S, until
+
+from .conftest import APP, MPI_ENVIRONMENT, CaseWriter, Emt, element_types
 from .random_networks import random_case
 
 RESULT_SCHEMA = json.loads((APP / "schema" / "result.schema.json").read_text())
@@ -264,3 +268,74 @@ def test_errors_name_file_element_and_rule(emt: Emt, case_file: CaseWriter, tmp_
 def test_unwritable_result_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> None:
     done = emt("run", hq, "--steps", "10", "--result", tmp_path / "no" / "r.json", ok=False)
     assert done.returncode != 0 and "cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--result", "--csv", "--snapshot"])
+def test_what_cannot_be_written_is_found_before_the_run(emt: Emt, hq: Path, tmp_path: Path, option: str) -> None:
+    for path in (tmp_path / "no" / "file", tmp_path):
+        words = [option, path, *(["--probe", "S30.a"] if option == "--csv" else [])]
+        done = emt("run", hq, "--steps", "1000000000000", "--no-replay", *words, ok=False)
+        assert done.returncode == 1 and str(path) in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_any_run_with_what_there_is(emt: Emt, hq: Path, tmp_path: Path, number: signal.Signals) -> None:
+    result, shown = tmp_path / "result.json", tmp_path / "v.csv"
+    words = ["--steps=1000000000000", "--no-replay", "--result", result, "--csv", shown, "--probe", "*.[abc]"]
+    command = [str(word) for word in (emt.program, "run", hq, *words)]
+    with subprocess.Popen(command, env=os.environ | MPI_ENVIRONMENT, stdout=subprocess.DEVNULL) as run:
+        until(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob("v.csv.part*")), "rows are written")
+        run.send_signal(number)
+        assert run.wait(PATIENCE_S) == 0
+    told = json.loads(result.read_text())
+    jsonschema.validate(told, RESULT_SCHEMA)
+    assert told["ended_by"] == "signal"
+    with shown.open(newline="") as file:
+        assert sum(1 for _ in csv.reader(file)) == told["steps"] + 2  # names, and the state before the first step
+    assert not list(tmp_path.glob("*.part*"))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_rows_are_written_while_the_run_goes_on(emt: Emt, hq: Path, tmp_path: Path, ranks: int) -> None:
+    """More values than wait in memory, with patterns of names; the same as of all channels one by one."""
+    words = ["--steps", "60", "--no-replay", "--csv", tmp_path / "v.csv"]
+    emt("run", hq, *words, "--probe", "S*.[abc]", "--probe", "*.i", "--probe", "G_*.speed", ranks=ranks)
+    with (tmp_path / "v.csv").open(newline="") as file:
+        names, *rows = csv.reader(file)
+    assert len(names) * len(rows) > 1 << 17 and len(rows) == 61 and {len(row) for row in rows} == {len(names)}
+    few = [names[1], names[len(names) // 2], names[-1]]
+    waves = emt.waves(hq, tmp_path, 60, few)
+    for name in few:
+        assert [float(row[names.index(name)]) for row in rows] == waves[name]
+    assert [float(row[0]) for row in rows] == waves["time"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "hint"),
+    [("0", "at least 1"), ("1e5", "must be written as 100000"), ("-3", "not a whole number"), ("x", "a whole number")],
+)
+def test_steps_are_a_whole_number_above_zero(emt: Emt, hq: Path, steps: str, hint: str) -> None:
+    for command in ("run", "scale"):
+        done = emt(command, hq, f"--steps={steps}", ok=False)
+        assert done.returncode != 0 and hint in done.stderr and len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(["runn", "x.json"], "run"), (["generate", "qh"], "hq"), (["import", "matpowr"], "matpower")]
+)
+def test_a_misspelt_command_is_answered_with_the_nearest(emt: Emt, words: list[str], meant: str) -> None:
+    done = emt(*words, ok=False)
+    assert done.returncode == 1 and f"did you mean '{meant}'?" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_time_is_given_in_seconds_or_in_steps(emt: Emt, tmp_path: Path) -> None:
+    case = APP / "cases/rl_step.json"
+    assert emt.run(case, tmp_path, "--time", "0.005", "--dt", "5e-5")["steps"] == 100
+    assert emt("run", case, "--time", "1", "--steps", "5", ok=False).returncode != 0
+
+
+def test_the_program_states_its_version(emt: Emt, tmp_path: Path) -> None:
+    told = emt("--version").stdout.split()
+    result = emt.run(APP / "cases/rl_step.json", tmp_path, "--steps", "10")
+    assert told == ["emt", result["provenance"]["version"]]

@@ -14,6 +14,46 @@ using nlohmann::json;
 
 namespace {
 
+/// Follows the parser through a text and throws CaseError for a key that an object has twice, of which only the last would count.
+class KeysOnce {
+public:
+    explicit KeysOnce(const std::string& origin) : origin_(origin) {}
+
+    bool operator()(json::parse_event_t event, const json& parsed) {
+        using Event = json::parse_event_t;
+        if (event == Event::key) {
+            open_.back().keys.push_back(parsed.get<std::string>());
+        } else if (event == Event::object_end || event == Event::array_end) {
+            check();
+            open_.pop_back();
+        } else {
+            if (!open_.empty() && open_.back().list) ++open_.back().items;
+            if (event != Event::value) open_.push_back({event == Event::array_start, 0, {}});
+        }
+        return true;
+    }
+
+private:
+    struct Open {
+        bool list;
+        std::size_t items;
+        std::vector<std::string> keys;
+    };
+    void check() {
+        std::vector<std::string> keys = open_.back().keys;
+        std::sort(keys.begin(), keys.end());
+        const auto twice = std::adjacent_find(keys.begin(), keys.end());
+        if (twice == keys.end()) return;
+        std::string path;
+        for (std::size_t i = 0; i + 1 < open_.size(); ++i)
+            path += open_[i].list ? "[" + std::to_string(open_[i].items - 1) + "]" : (path.empty() ? "" : ".") + open_[i].keys.back();
+        throw CaseError(origin_ + ": [duplicate-key] '" + path + (path.empty() ? "" : ".") + *twice + "' is given twice\n");
+    }
+
+    const std::string& origin_;
+    std::vector<Open> open_;  // from the outermost
+};
+
 struct Bounds {
     double low, high;
     const char* unit;
@@ -153,7 +193,8 @@ void read_initial(const json& root, Network& net, const NodeTable& table, Diagno
 Case parse_case(const std::string& text, const std::string& origin, double dt_s, bool channels) {
     json root;
     try {
-        root = json::parse(text);
+        KeysOnce keys(origin);
+        root = json::parse(text, [&](int, json::parse_event_t event, json& parsed) { return keys(event, parsed); });
     } catch (const json::parse_error& e) {
         throw CaseError(origin + ": not valid JSON: " + e.what());
     } catch (const json::out_of_range& e) {

@@ -9,6 +9,7 @@ namespace emt {
 struct RunOptions {
     std::string case_path;
     std::uint64_t steps = 1000;
+    double time_s = 0;                   // simulated, in place of steps; 0: steps
     std::uint64_t warm_up = 0;           // steps before timing starts
     std::string exchange = "step";
     std::string transport = "auto";
@@ -18,7 +19,7 @@ struct RunOptions {
     std::string result_path;
     std::string isa = "auto";
     double dt_s = 0;
-    std::vector<std::string> probes;     // node names
+    std::vector<std::string> probes;     // names, or patterns of them
     std::string csv_path;
     std::uint64_t csv_every = 1;
     std::string progress = "auto";
@@ -63,6 +64,10 @@ struct ImportOptions {
     std::string generators = "machine";
     double dt_s = 50e-6;
     double frequency_hz = 60;
+    bool frequency_given = false;
+    bool solve = false;                  // the power flow of a case that is not solved
+    std::string reactive_limits = "keep";
+    double tolerance_mva = -1;           // below zero: of the case's loads
 };
 
 struct AlikeOptions {
@@ -105,6 +110,8 @@ int run_command(const RunOptions& options, int argc, char** argv);
 int watch_command(const WatchOptions& options);
 int scale_command(const ScaleOptions& options);
 
+/// Whether a file can be written at this path; it is left as it is. Throws std::runtime_error that names it. An empty path is none.
+void check_writable(const std::string& path);
 /// Writes a file completely or not at all. Throws std::runtime_error that names it.
 void write_file(const std::string& path, const std::string& text);
 

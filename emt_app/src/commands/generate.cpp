@@ -8,6 +8,7 @@ namespace emt {
 
 int generate_command(const GenerateOptions& o) {
     const std::string& path = o.path;
+    check_writable(path);
     write_file(path, generate_hq(o.scale, o.seed, o.network_only ? HqModel::network : HqModel::full, o.fault_bus).dump(0) + "\n");
     const Case c = load_case(path);
     std::printf("%s: %ld nodes, %ld lines\n", path.c_str(), c.census.nodes, c.census.lines);

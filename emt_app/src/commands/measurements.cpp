@@ -112,13 +112,13 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, Waveforms& wavef
     MPI_Barrier(MPI_COMM_WORLD);
     heartbeat::phase(kPatience_s, "steps");
     const Ticks ticks;
-    const double start = clock_s(), written_before_s = waveforms.io_s();
+    const double start = clock_s(), written_before_s = waveforms.io_s() + probes.io_s();
     if (o.pace == "real-time") t.pace.emplace(engine.dt_s());
     {
         Progress progress(mpi.rank == 0 ? o.progress : "never", o.steps);
         std::uint64_t last = Ticks::now();
         for (std::uint64_t i = 0; i < o.steps; ++i) {
-            probes.record(engine);
+            if (probes.record(engine)) last += probes.last_write_ticks();
             if (waveforms.record(engine)) last += waveforms.last_write_ticks();
             engine.step();
             heartbeat::beat();
@@ -135,7 +135,7 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, Waveforms& wavef
             if ((i & 1023U) == 1023U) progress(i + 1);
         }
     }
-    t.total_us = (clock_s() - start - (t.pace ? 0 : meetings.seconds() + waveforms.io_s() - written_before_s)) * 1e6;
+    t.total_us = (clock_s() - start - (t.pace ? 0 : meetings.seconds() + waveforms.io_s() + probes.io_s() - written_before_s)) * 1e6;
     meetings.finish(engine, observed);
     heartbeat::phase(120, "measures the work, gathers the figures");
     t.us_per_tick = ticks.microseconds_per_tick();

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "base/heartbeat.hpp"
+#include "base/smpi.hpp"
 #include "commands/measurements.hpp"
 
 namespace emt {
@@ -45,7 +46,7 @@ SnapshotEvery::SnapshotEvery(const std::string& text) {
 }
 
 Meetings::Meetings(const Mpi& mpi, const RunOptions& o, const StudyId& id)
-    : mpi_(mpi), options_(o), id_(id), every_(o.snapshot_every), active_(!o.snapshot_path.empty() || o.unlimited || o.pace == "real-time" || !o.live_path.empty()),
+    : mpi_(mpi), options_(o), id_(id), every_(o.snapshot_every), active_(!kSimulated || !o.snapshot_path.empty() || o.unlimited),
       next_(active_ ? 0 : kNever), met_at_(std::chrono::steady_clock::now()), written_at_(met_at_) {
     if (!active_) return;
     struct sigaction act {};

@@ -21,7 +21,8 @@ struct SnapshotEvery {
 
 class Meetings {
 public:
-    /// SIGINT and SIGTERM end the run after a step from now on, if it keeps snapshots, paces its steps, is watched or has no end of its own.
+    /// SIGINT and SIGTERM end the run after a step from now on. A simulated machine's ranks meet only where they have to, because
+    /// meeting takes its time.
     Meetings(const Mpi& mpi, const RunOptions& options, const StudyId& id);
 
     /// Step at which the ranks meet next.

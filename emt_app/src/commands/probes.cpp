@@ -2,29 +2,19 @@
 
 #include <fnmatch.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "commands/csv_cell.hpp"
+#include "commands/nearest.hpp"
+#include "measure/timer.hpp"
 
 namespace emt {
 namespace {
-
-/// How many letters differ, are missing or too many (Levenshtein 1966).
-std::size_t distance(const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < b.size(); ++j)
-            diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] == b[j] ? 0 : 1)}));
-    }
-    return row.back();
-}
 
 /// What may be meant by a name: what its bus or element has, or the most similar names.
 std::string offered(const std::vector<Known>& all, const std::string& name) {
@@ -36,11 +26,10 @@ std::string offered(const std::vector<Known>& all, const std::string& name) {
     const bool of_element = !close.empty();
     std::size_t shown = std::min(kOfElement, close.size());
     if (!of_element) {
-        std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and place
-        for (std::size_t i = 0; i < all.size(); ++i) ranked.emplace_back(distance(name, all[i].name), i);
-        shown = std::min(kSimilar, ranked.size());
-        std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown), ranked.end());
-        for (std::size_t i = 0; i < shown; ++i) close.push_back(all[ranked[i].second].name);
+        std::vector<std::string> names;
+        for (const Known& k : all) names.push_back(k.name);
+        close = nearest(name, names, kSimilar);
+        shown = close.size();
     }
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", '" : "'") + close[i] + "'";
@@ -77,11 +66,25 @@ std::vector<Known> matching(const std::vector<Known>& all, const std::vector<std
         bool any = false;
         for (std::size_t i = 0; i < all.size(); ++i)
             if (fnmatch(pattern.c_str(), all[i].name.c_str(), 0) == 0) taken[i] = any = true;
-        if (!any) throw std::runtime_error("--channels: no node, no signal and no channel matches '" + pattern + "'; " + offered(all, pattern));
+        if (!any) throw std::runtime_error("no node, no signal and no channel matches '" + pattern + "'; " + offered(all, pattern));
     }
     std::vector<Known> out;
     for (std::size_t i = 0; i < all.size(); ++i)
         if (taken[i] != 0) out.push_back(all[i]);
+    return out;
+}
+
+std::vector<std::string> probe_names(const Network& net, const std::vector<std::string>& names) {
+    const auto pattern = [](const std::string& name) { return name.find_first_of("*?[") != std::string::npos; };
+    if (std::none_of(names.begin(), names.end(), pattern)) return names;
+    const std::vector<Known> all = known(net);
+    std::vector<std::string> out;
+    for (const std::string& name : names) {
+        const bool there = !pattern(name) || std::any_of(all.begin(), all.end(), [&](const Known& k) { return k.name == name; });
+        if (there) out.push_back(name);
+        else
+            for (const Known& k : matching(all, {name})) out.push_back(k.name);
+    }
     return out;
 }
 
@@ -143,35 +146,69 @@ Keepsakes energies(const std::vector<Observed*>& all) {
     return out;
 }
 
-Probes::Probes(const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& o)
-    : options_(o), observed_(net, parts, engine, find_probes(net, o.probes)) {}
+Probes::Probes(const Mpi& mpi, const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& o)
+    : mpi_(mpi), options_(o), dt_s_(net.dt_s), observed_(net, parts, engine, find_probes(net, o.probes)) {
+    if (o.probes.empty() || mpi.rank != 0) return;
+    file_.open(unfinished(), std::ios::binary);
+    file_ << "time";
+    for (const std::string& name : o.probes) file_ << ',' << csv_cell(name);
+    file_ << '\n';
+}
 
-void Probes::record(const Engine& engine) {
-    if (options_.probes.empty()) return;
+bool Probes::take(const Engine& engine) {
     observed_.observe(engine);
-    if (engine.steps() % options_.csv_every != 0) return;
-    if (values_.empty()) first_ = engine.steps();
+    if (engine.steps() % options_.csv_every != 0) return false;
+    if (steps_.empty()) values_.reserve(kBuffered + options_.probes.size());
+    steps_.push_back(engine.steps());
     for (const Probe& p : observed_.probes()) values_.push_back(observed_.value(engine, p));
+    if (values_.size() < kBuffered) return false;
+    flush();
+    return true;
 }
 
-void Probes::write(const Mpi& mpi, double dt_s) {
-    if (options_.probes.empty()) return;
+void Probes::flush() {
+    const double start = clock_s();
+    const std::uint64_t ticks = Ticks::now();
     const std::size_t columns = options_.probes.size();
-    MPI_Reduce(mpi.rank == 0 ? MPI_IN_PLACE : values_.data(), values_.data(), static_cast<int>(values_.size()), MPI_DOUBLE,
-               MPI_SUM, 0, MPI_COMM_WORLD);
-    if (mpi.rank != 0) return;
-    std::string text = "time";
-    for (const std::string& name : options_.probes) text.append(",").append(csv_cell(name));
-    char number[40];
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (i % columns == 0) {
-            std::snprintf(number, sizeof number, "\n%.12g", static_cast<double>(first_ + i / columns * options_.csv_every) * dt_s);
-            text += number;
-        }
-        std::snprintf(number, sizeof number, ",%.17g", values_[i]);
-        text += number;
+    // In parts, because MPI counts with an int: a single row may have many columns, but never so many.
+    for (std::size_t begin = 0; begin < values_.size(); begin += kBuffered) {
+        const auto count = static_cast<int>(std::min(kBuffered, values_.size() - begin));
+        double* const part = values_.data() + begin;
+        MPI_Reduce(mpi_.rank == 0 ? MPI_IN_PLACE : part, part, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     }
-    write_file(options_.csv_path, text + "\n");
+    if (mpi_.rank == 0) {
+        std::string text;
+        char number[40];
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            std::snprintf(number, sizeof number, "%.12g", static_cast<double>(steps_[i]) * dt_s_);
+            text += number;
+            for (std::size_t k = 0; k < columns; ++k) {
+                std::snprintf(number, sizeof number, ",%.17g", values_[i * columns + k]);
+                text += number;
+            }
+            text += '\n';
+        }
+        file_ << text;
+        file_.flush();
+        if (!file_) {
+            std::remove(unfinished().c_str());
+            throw std::runtime_error(options_.csv_path + ": cannot be written");
+        }
+    }
+    values_.clear();
+    steps_.clear();
+    io_s_ += clock_s() - start;
+    last_write_ticks_ = Ticks::now() - ticks;
 }
+
+void Probes::finish() {
+    if (options_.probes.empty()) return;
+    flush();
+    if (mpi_.rank != 0) return;
+    file_.close();
+    if (std::rename(unfinished().c_str(), options_.csv_path.c_str()) != 0) throw std::runtime_error(options_.csv_path + ": cannot be replaced");
+}
+
+std::string Probes::unfinished() const { return options_.csv_path + ".part" + std::to_string(getpid()); }
 
 }  // namespace emt

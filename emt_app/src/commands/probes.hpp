@@ -1,5 +1,7 @@
 // Node voltages, signals and channels of elements over time, from whichever rank has them, as CSV.
 #pragma once
+#include <fstream>
+
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
 #include "parallel/outputs.hpp"
@@ -22,6 +24,8 @@ struct Known {
 /// Those that a pattern of the shell matches (fnmatch), each once, in the order of `all`; without patterns all. Throws
 /// std::runtime_error for a pattern that matches none, and names what is near it.
 [[nodiscard]] std::vector<Known> matching(const std::vector<Known>& all, const std::vector<std::string>& patterns);
+/// The names with each pattern of the shell replaced by what it matches. Throws as matching() does.
+[[nodiscard]] std::vector<std::string> probe_names(const Network& net, const std::vector<std::string>& names);
 /// Throws std::runtime_error when a name is neither a node nor a signal nor a channel of an element, and says what there is.
 [[nodiscard]] std::vector<Probe> find_probes(const Network& net, const std::vector<std::string>& names);
 
@@ -48,18 +52,33 @@ private:
 
 class Probes {
 public:
-    /// The names are known to be good. `net`, `parts` and `options` must outlive this.
-    Probes(const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& options);
-    void record(const Engine& engine);
+    /// The names are known to be good. `mpi`, `net`, `parts` and `options` must outlive this.
+    Probes(const Mpi& mpi, const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& options);
+    /// Collective. Whether rows have been written: a buffer of them is full. Throws std::runtime_error at rank 0 if they cannot be.
+    bool record(const Engine& engine) { return !options_.probes.empty() && take(engine); }
+    /// How long the last writing took, and all of them.
+    [[nodiscard]] std::uint64_t last_write_ticks() const { return last_write_ticks_; }
+    [[nodiscard]] double io_s() const { return io_s_; }
     [[nodiscard]] Observed* observed() { return &observed_; }
-    /// Collective; rank 0 writes.
-    void write(const Mpi& mpi, double dt_s);
+    /// Writes what waits and gives the file its name. Collective; fails like record().
+    void finish();
 
 private:
+    static constexpr std::size_t kBuffered = 1 << 17;  // values
+
+    bool take(const Engine& engine);
+    void flush();
+    [[nodiscard]] std::string unfinished() const;
+
+    const Mpi& mpi_;
     const RunOptions& options_;
+    double dt_s_;
     Observed observed_;
-    std::vector<double> values_;
-    std::uint64_t first_ = 0;  // step of the first row
+    std::ofstream file_;                 // at rank 0
+    std::vector<double> values_;         // rows that wait
+    std::vector<std::uint64_t> steps_;   // of these rows
+    std::uint64_t last_write_ticks_ = 0;
+    double io_s_ = 0;
 };
 
 }  // namespace emt

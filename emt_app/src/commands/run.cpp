@@ -1,5 +1,6 @@
 // `emt run`: load, map, simulate, measure, report.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/fnv1a.hpp"
@@ -44,7 +45,6 @@ std::string no_work(const RunOptions& o) {
 std::string contradiction(const RunOptions& o) {
     if (kSimulated && o.pace != "none") return "--pace needs wall time, which a simulated machine does not have: leave --pace out";
     if (kSimulated && !o.live_path.empty()) return "--live needs wall time, which a simulated machine does not have: leave --live out";
-    if (o.unlimited && !o.csv_path.empty()) return "--csv keeps all rows until the end, but --steps unlimited has no end: use --live";
     if (o.unlimited && !o.waveforms_path.empty()) return "--waveforms needs the number of records at the beginning, but --steps unlimited has no end: use --live";
     try {
         static_cast<void>(SnapshotEvery(o.snapshot_every));
@@ -52,6 +52,24 @@ std::string contradiction(const RunOptions& o) {
         return e.what();
     }
     return "";
+}
+
+/// Which file of the results cannot be written, or nothing: to be known before hours of computing.
+std::string unwritable(const RunOptions& o) {
+    try {
+        for (const std::string* path : {&o.result_path, &o.csv_path, &o.snapshot_path}) check_writable(*path);
+    } catch (const std::exception& e) {
+        return e.what();
+    }
+    return "";
+}
+
+/// As many steps as --time says, if it says anything; in `failure` why there are none.
+void count_steps(RunOptions& o, double dt_s, std::string& failure) {
+    if (o.time_s == 0) return;
+    const double steps = std::ceil(o.time_s / dt_s - 1e-6);
+    if (!(steps < 1e15)) failure = "--time is more than 1e15 steps: give --steps unlimited";
+    else o.steps = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps));
 }
 
 /// The options for what is left of the study after this step; in `failure` why nothing is.
@@ -65,20 +83,25 @@ RunOptions left_of(RunOptions o, std::uint64_t step, std::string& failure) {
     return o;
 }
 
-void simulate_and_report(const Mpi& mpi, const RunOptions& given, int argc, char** argv) {
+void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv) {
     RunOptions o = given;
     const Kernels* kernels = find_kernels(o.isa.c_str());
     std::string failure = no_work(o);
     if (failure.empty()) failure = contradiction(o);
+    if (failure.empty() && mpi.rank == 0) failure = unwritable(o);
     if (kernels == nullptr) failure = "this processor has no '" + o.isa + "' kernels";
     agree(mpi, failure);
     const Case c = load_everywhere(mpi, o);
+    count_steps(given, c.network.dt_s, failure);
+    agree(mpi, failure);
+    o = given;
     const Decomposition parts = decompose(c.network);
     const std::vector<double> injected_us = o.inject_phi_us > 0 ? shares_us(parts, o.inject_phi_us) : std::vector<double>{};
     Mapping mapping;
     try {
         mapping = o.map == "auto" ? map_tasks(c.network, parts, mpi.size, injected_us)
                                   : load_mapping(o.map, static_cast<int>(parts.tasks.size()), mpi.size);
+        o.probes = given.probes = probe_names(c.network, o.probes);
         static_cast<void>(find_probes(c.network, o.probes));
         check_waveforms(c.network, o, mpi.rank == 0);
     } catch (const std::exception& e) {
@@ -106,7 +129,7 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& given, int argc, char
                    begin ? std::function<void(Engine&)>(resume) : nullptr});
     json result;
     try {
-        Probes probes(c.network, parts, engine, o);
+        Probes probes(mpi, c.network, parts, engine, o);
         Waveforms waveforms(mpi, c, parts, engine, o);
         if (begin)
             for (Observed* observed : {probes.observed(), waveforms.observed()}) observed->resume(*begin);
@@ -123,7 +146,7 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& given, int argc, char
             result["restart"] = {{"file", o.restart_path}, {"after_step", begin->step()}, {"last_step", last_step},
                                  {"measured", "times and counts cover the steps after the restart; the checksum covers all steps of the study"}};
         if (!o.measure) engine.drain();
-        probes.write(mpi, c.network.dt_s);
+        probes.finish();
     } catch (const std::exception& e) {
         // Here and not further out: the engine's destructor is collective and would wait for the other ranks.
         abort_all(mpi, e.what());

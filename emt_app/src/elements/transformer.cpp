@@ -4,12 +4,18 @@
 // the phases k and k+1. The turns ratio follows from the rated line voltages v1, v2 (a delta winding sees √3 times the
 // voltage of a star winding). The core is either linear ("lm") or a piecewise-linear flux–current curve ("saturation",
 // points [Wb-turn, A] of one winding), which may have a "flux" at t = 0, as a remanent one; "rc" is its loss resistance.
+//
+// A phase shifter is "YgYg" with a "shift". One of its windings, that of the side that leads, is a zigzag: beside its own phase it has
+// turns of the next one, m times as many and reversed. With m < 0 its voltage is |1 - m·exp(-j120°)| times that of one phase.
 #include <cmath>
+#include <numbers>
 
 #include "elements/element.hpp"
 
 namespace emt {
 namespace {
+constexpr double kTurn = 60;  // degrees, of a zigzag with as many turns of the next phase
+
 class Transformer final : public Element {
 public:
     explicit Transformer(Reader& in)
@@ -23,6 +29,8 @@ public:
         const std::string connection = in.choice("connection", {"YgYg", "YgD", "DYg", "DD"}, "primary and secondary winding");
         m1_ = connection.starts_with("D") ? 1 : 0;
         m2_ = connection.ends_with("D") ? 1 : 0;
+        if (connection == "YgYg") shift_ = in.number("shift", Range::any, "degrees by which the secondary leads without load, of a phase shifter", 0);
+        if (!(std::abs(shift_) < kTurn)) in.report()("out-of-range", "'shift' must be between -60 and 60 degrees");
         if (in.has("saturation")) {
             in.curve("saturation", "of the core of one winding, [Wb, A]", flux_, i_);
             in.refuse({"lm"}, "give either 'lm' or 'saturation', not both");
@@ -32,9 +40,14 @@ public:
         }
     }
     void lower(Network& net, Reporter&) const override {
-        const auto [g, c] = companion_rl(r_, l_, net.dt_s);
+        const double tangent = std::tan(std::abs(shift_) * std::numbers::pi / 180), zigzag = -2 * tangent / (std::sqrt(3) + tangent);
+        const double squared = 1 + zigzag + zigzag * zigzag, turns = std::sqrt(squared);
+        // A zigzag on the primary side sees the leakage through more turns.
+        const double seen = shift_ < 0 ? squared : 1;
+        const auto [g, c] = companion_rl(r_ * seen, l_ * seen, net.dt_s);
         const double w1 = m1_ > 0 ? v1_ : v1_ / std::sqrt(3), w2 = m2_ > 0 ? v2_ : v2_ / std::sqrt(3);
-        net.transformers.push_back({{p_[0], p_[1], p_[2], s_[0], s_[1], s_[2]}, g, c, w1 / w2, m1_, m2_});
+        net.transformers.push_back({{p_[0], p_[1], p_[2], s_[0], s_[1], s_[2]}, g, c, w1 / w2 * (shift_ < 0 ? turns : 1 / turns),
+                                    shift_ < 0 ? zigzag : m1_, shift_ > 0 ? zigzag : m2_});
         for (std::size_t k = 0; k < 3; ++k) {
             const Nodes2 ends{p_[k], m1_ > 0 ? p_[(k + 1) % 3] : kGround};
             if (lm_ > 0) net.reactives.push_back({ends, net.dt_s / (2 * lm_), false, 0});
@@ -67,6 +80,7 @@ private:
     double v1_, v2_;        // V, line to line
     double r_, l_, rc_, lm_ = 0; // ohm, H, ohm, H; of one unit, seen from the primary winding
     double m1_ = 0, m2_ = 0;
+    double shift_ = 0;      // degrees
     std::vector<double> flux0_, flux_, i_;  // Wb at t = 0 of each winding; curve, Wb and A
 };
 }  // namespace

@@ -1,87 +1,82 @@
-// What MATPOWER has at the system's frequency the case has as well: with the trapezoidal rule an inductance L is the reactance w·L and a
-// capacitance C the susceptance w·C, w = 2/Δt·tan(ωΔt/2), so L = X/w and C = B/w.
-//
-// A line by travelling waves has the series reactance Z·sin(ωτ) and at each end the susceptance tan(ωτ/2)/Z, hence
-// cos(ωτ) = 1 - X·B/2 and Z = X/sin(ωτ). Its resistance r, a quarter of it at each end and half in the middle, makes a series
-// resistance of r·(1 + 3·cos(ωτ))/4 to first order. For the zero sequence r0 = 3·r1, l0 = 3·l1, c0 = 0.6·c1 are taken.
 #include "import/matpower.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
+#include <cstdio>
 #include <filesystem>
 #include <map>
-#include <numbers>
+#include <set>
 
 #include "base/diagnostics.hpp"
-#include "case/case_file.hpp"
-#include "generate/typical_machines.hpp"
+#include "import/grid_flow.hpp"
 #include "import/matlab_tables.hpp"
 
 namespace emt {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Phasor = std::complex<double>;
-
-constexpr double kWaveSpeed = 2.9e8;         // m/s, of the positive sequence
 constexpr double kNoBaseKv = 100;            // for buses without a base voltage
-constexpr double kLoading = 0.9;             // of a machine whose base is less than it delivers
-constexpr double kZeroR = 3, kZeroL = 3, kZeroC = 0.6;
+constexpr double kMostShift = 55;                 // degrees, of a phase shifter
 
 // Columns, from 0.
 namespace column {
 enum OfBus : std::size_t { bus_i, type, pd, qd, gs, bs, vm = 7, va, base_kv, bus_columns };
-enum OfGenerator : std::size_t { gen_bus, pg, qg, m_base = 6, gen_status, gen_columns };
+enum OfGenerator : std::size_t { gen_bus, pg, qg, q_max, q_min, vg, m_base, gen_status, gen_columns, p_max = 8, p_min };
 enum OfBranch : std::size_t { from_bus, to_bus, br_r, br_x, br_b, tap = 8, shift, br_status, branch_columns };
+enum OfDcLine : std::size_t { f_bus, t_bus, dc_status, pf, pt, qf, qt, loss0 = 15, loss1, dc_columns };
 }  // namespace column
-constexpr double kSlackBus = 3, kIsolatedBus = 4;  // types of bus
+constexpr double kRegulatedBus = 2, kSlackBus = 3, kIsolatedBus = 4;  // types of bus
 
-struct ImportedBus {
-    std::string name;
-    double kv, vm, va;  // per unit, degrees
-    bool slack;
-};
-
-class Importer {
+class MatpowerReader {
 public:
-    Importer(const MatlabTables& in, std::string origin, const MatpowerOptions& options)
-        : in_(in), origin_(std::move(origin)), options_(options),
-          w_(2 / options.dt_s * std::tan(std::numbers::pi * options.frequency_hz * options.dt_s)) {}
+    MatpowerReader(const MatlabTables& in, const std::string& origin) : in_(in), origin_(origin) {}
 
-    MatpowerImport run() {
+    Grid run() {
         if (const auto it = in_.text.find("version"); it != in_.text.end() && it->second != "2")
             throw CaseError(origin_ + ": version '" + it->second + "' of the format is not known, only '2'\n");
+        if (const auto it = in_.number.find("version"); it != in_.number.end() && it->second != 2) throw CaseError(origin_ + ": only version '2' of the format is known\n");
         const auto base = in_.number.find("baseMVA");
         if (base == in_.number.end() || !(base->second > 0) || !std::isfinite(base->second)) throw CaseError(origin_ + ": needs a positive 'mpc.baseMVA'\n");
-        mva_ = base->second;
-        out_ = {{"format", kCaseFormat}, {"version", kCaseVersion}, {"title", "MATPOWER case " + std::filesystem::path(origin_).filename().string()}, {"dt", options_.dt_s},
-                {"frequency", options_.frequency_hz}, {"start", "steady"}, {"buses", Json::array()}, {"elements", Json::array()}};
+        out_.mva = base->second;
+        out_.title = "MATPOWER case " + std::filesystem::path(origin_).filename().string();
         for (const TableRow& row : table("bus", column::bus_columns)) bus(row);
         for (const TableRow& row : table("branch", column::branch_columns)) branch(row);
         for (const TableRow& row : table("gen", column::gen_columns)) generator(row);
+        if (in_.table.contains("dcline"))
+            for (const TableRow& row : table("dcline", column::dc_columns)) dc_line(row);
         if (!problems_.empty()) throw CaseError(problems_.text());
-        if (lines_ > 0 || short_lines_ > 0)
-            notes_.push_back(std::to_string(lines_) + " lines by travelling waves, " + std::to_string(short_lines_) + " as pi sections");
-        if (no_kv_ > 0) notes_.push_back(std::to_string(no_kv_) + " buses have no base voltage: taken for 100 kV");
-        if (enlarged_ > 0) notes_.push_back(std::to_string(enlarged_) + " machines deliver more than their base: their rating is raised to that");
-        return {std::move(out_), std::move(notes_)};
+        if (out_.bus.empty()) throw CaseError(origin_ + ": has no bus\n");
+        hold_voltages();
+        note(no_kv_, "buses have no base voltage: taken for 100 kV");
+        note(loads_, "generators are dispatchable loads: loads with their powers");
+        note(dc_lines_, "DC lines: constant powers at their ends, with the losses loss0 + loss1*pf");
+        note(isolated_.size(), "buses are isolated: left out");
+        return std::move(out_);
     }
 
 private:
+    void note(std::size_t count, const char* what) {
+        if (count > 0) out_.notes.push_back(std::to_string(count) + " " + what);
+    }
     std::vector<TableRow> table(const std::string& name, std::size_t columns) {
         const auto it = in_.table.find(name);
         if (it == in_.table.end()) throw CaseError(origin_ + ": has no table 'mpc." + name + "'\n");
         std::vector<TableRow> sound;
+        at_ = {name, 0};
         for (const TableRow& row : it->second) {
+            ++at_.row;
             if (row.value.size() < columns)
                 refuse(row, "a row of 'mpc." + name + "' needs " + std::to_string(columns) + " columns, not " + std::to_string(row.value.size()));
             else
                 sound.push_back(row);
         }
+        at_ = {name, 0};
         return sound;
     }
-    void refuse(const TableRow& row, const std::string& why) { problems_.add(origin_ + ", line " + std::to_string(row.line), "matpower", why); }
+    /// Of the row that is read.
+    std::string where(const TableRow& row) const {
+        return row.line > 0 ? origin_ + ", line " + std::to_string(row.line) : origin_ + ", row " + std::to_string(at_.row) + " of 'mpc." + at_.table + "'";
+    }
+    void refuse(const TableRow& row, const std::string& why) { problems_.add(where(row), "matpower", why); }
     /// Whether these columns are finite.
     bool finite(const TableRow& row, std::initializer_list<std::size_t> columns) {
         for (const std::size_t c : columns)
@@ -91,133 +86,151 @@ private:
             }
         return true;
     }
-    static std::string numbered(const char* prefix, double number) { return prefix + std::to_string(std::llround(number)); }
-    void add(Json element) { out_["elements"].push_back(std::move(element)); }
-    /// Ohm, line to line voltage squared by power.
-    [[nodiscard]] double base_ohm(const ImportedBus& b) const { return b.kv * b.kv / mva_; }
-
-    /// Conductance and susceptance to ground, per unit.
-    void shunt(const std::string& name, const ImportedBus& b, double g, double susceptance) {
-        const Json ends{b.name, "0"};
-        if (g > 0) add({{"type", "resistor"}, {"name", "R_" + name}, {"buses", ends}, {"r", base_ohm(b) / g}});
-        if (susceptance > 0) add({{"type", "capacitor"}, {"name", "C_" + name}, {"buses", ends}, {"c", susceptance / base_ohm(b) / w_}});
-        if (susceptance < 0) add({{"type", "inductor"}, {"name", "L_" + name}, {"buses", ends}, {"l", -base_ohm(b) / susceptance / w_}});
-    }
 
     void bus(const TableRow& row) {
+        ++at_.row;
         if (!finite(row, {column::bus_i, column::type, column::pd, column::qd, column::gs, column::bs, column::vm, column::va, column::base_kv})) return;
         const auto& v = row.value;
         if (v[column::bus_i] < 1 || v[column::bus_i] != std::floor(v[column::bus_i]) || v[column::bus_i] > 1e9) return refuse(row, "the number of a bus must be a positive whole one");
+        if (v[column::type] != 1 && v[column::type] != kRegulatedBus && v[column::type] != kSlackBus && v[column::type] != kIsolatedBus)
+            return refuse(row, "the type of a bus (column 2) must be 1, 2, 3 or 4");
+        const long number = std::lround(v[column::bus_i]);
         if (v[column::type] == kIsolatedBus) {
-            isolated_.push_back(v[column::bus_i]);
+            isolated_.insert(number);
             return;
         }
-        if (!(v[column::vm] > 0)) return refuse(row, "the voltage (column 8) must be positive: a solved case is needed");
+        if (!(v[column::vm] > 0)) return refuse(row, "the voltage (column 8) must be positive");
         if (!(v[column::base_kv] > 0)) ++no_kv_;
-        const ImportedBus b{numbered("B", v[column::bus_i]), v[column::base_kv] > 0 ? v[column::base_kv] : kNoBaseKv, v[column::vm], v[column::va], v[column::type] == kSlackBus};
-        if (!buses_.emplace(v[column::bus_i], b).second) return refuse(row, "bus " + b.name.substr(1) + " occurs twice");
-        out_["buses"].push_back(b.name);
-        const double squared = v[column::vm] * v[column::vm], g = (v[column::pd] / squared + v[column::gs]) / mva_;
-        if (g < 0) return refuse(row, "bus " + b.name.substr(1) + " has a negative load: make it a generator");
-        shunt(b.name, b, g, (v[column::bs] - v[column::qd] / squared) / mva_);
+        if (!place_.emplace(number, out_.bus.size()).second) return refuse(row, "bus " + std::to_string(number) + " occurs twice");
+        out_.bus.push_back({where(row), number, v[column::base_kv] > 0 ? v[column::base_kv] : kNoBaseKv, v[column::vm], v[column::va], v[column::pd], v[column::qd],
+                            v[column::gs], v[column::bs], v[column::type] == kSlackBus, v[column::type] != 1});
     }
-
-    const ImportedBus* bus_of(const TableRow& row, double number) {
-        const auto it = buses_.find(number);
-        if (it != buses_.end()) return &it->second;
-        if (std::find(isolated_.begin(), isolated_.end(), number) == isolated_.end()) refuse(row, "there is no bus " + std::to_string(std::llround(number)));
+    /// The place of a bus, or nothing if it is isolated or missing.
+    const std::size_t* bus_of(const TableRow& row, double number) {
+        if (const auto it = place_.find(std::lround(number)); it != place_.end() && static_cast<double>(it->first) == number) return &it->second;
+        if (!isolated_.contains(std::lround(number))) {
+            char text[32];
+            std::snprintf(text, sizeof text, "%.10g", number);
+            refuse(row, std::string("there is no bus ") + text);
+        }
         return nullptr;
     }
 
     void branch(const TableRow& row) {
-        ++branches_;
+        const std::string number = std::to_string(++at_.row);
         if (!finite(row, {column::from_bus, column::to_bus, column::br_r, column::br_x, column::br_b, column::tap, column::shift, column::br_status})) return;
         const auto& v = row.value;
         if (v[column::br_status] == 0) return;
-        const ImportedBus *const from = bus_of(row, v[column::from_bus]), *const to = bus_of(row, v[column::to_bus]);
+        const std::size_t *const from = bus_of(row, v[column::from_bus]), *const to = bus_of(row, v[column::to_bus]);
         if (from == nullptr || to == nullptr) return;
-        if (!(v[column::br_x] > 0) || v[column::br_r] < 0 || v[column::br_b] < 0) return refuse(row, "a branch needs a positive reactance, and neither resistance nor charging may be negative");
-        if (v[column::shift] != 0) return refuse(row, "phase shifters are not supported");
+        if (*from == *to) return refuse(row, "a branch begins and ends at one bus");
+        if (v[column::br_r] == 0 && v[column::br_x] == 0) return refuse(row, "a branch without impedance is not supported: make its buses one");
         if (v[column::tap] < 0) return refuse(row, "the ratio of a transformer must not be negative");
-        const std::string name = "L" + std::to_string(branches_);
-        const double ohm = base_ohm(*to), r = v[column::br_r] * ohm, x = v[column::br_x] * ohm;
-        if (v[column::tap] != 0 || from->kv != to->kv) {
-            const double ratio = v[column::tap] != 0 ? v[column::tap] : 1;
-            add({{"type", "transformer"}, {"name", "T" + name.substr(1)}, {"primary", to->name}, {"secondary", from->name}, {"connection", "YgYg"},
-                 {"v1", to->kv * 1e3}, {"v2", from->kv * 1e3 * ratio}, {"r", r}, {"l", x / w_}});
-            shunt(name + "_from", *from, 0, v[column::br_b] / 2 / (ratio * ratio));
-            shunt(name + "_to", *to, 0, v[column::br_b] / 2);
-        } else if (!waves(name, *from, *to, r, x, v[column::br_b] / ohm)) {
-            ++short_lines_;
-            const auto matrix = [](double positive, double zero) {
-                const double own = (zero + 2 * positive) / 3, mutual = (zero - positive) / 3;
-                return Json{{own, mutual, mutual}, {mutual, own, mutual}, {mutual, mutual, own}};
-            };
-            add({{"type", "coupled_rl"}, {"name", name}, {"from", from->name}, {"to", to->name}, {"r", matrix(r, kZeroR * r)}, {"l", matrix(x / w_, kZeroL * x / w_)}});
-            shunt(name + "_from", *from, 0, v[column::br_b] / 2);
-            shunt(name + "_to", *to, 0, v[column::br_b] / 2);
-        }
-    }
-    /// Whether the line is one by travelling waves. Ohm, ohm, S.
-    bool waves(const std::string& name, const ImportedBus& from, const ImportedBus& to, double r, double x, double b) {
-        const double cosine = 1 - x * b / 2, omega = 2 * std::numbers::pi * options_.frequency_hz;
-        if (!options_.waves || !(b > 0) || !(cosine > 0)) return false;
-        const double tau = std::acos(cosine) / omega, z = x / std::sin(omega * tau), lumped = r * 4 / (1 + 3 * cosine);
-        if (tau < options_.dt_s || lumped / 4 >= z / 2) return false;
-        ++lines_;
-        const double length = tau * kWaveSpeed, r1 = lumped / length, l1 = z * tau / length, c1 = tau / z / length;
-        add({{"type", "line"}, {"name", name}, {"from", from.name}, {"to", to.name}, {"length", length}, {"r1", r1}, {"l1", l1}, {"c1", c1},
-             {"r0", kZeroR * r1}, {"l0", kZeroL * l1}, {"c0", kZeroC * c1}});
-        return true;
+        if (std::abs(v[column::shift]) > kMostShift) return refuse(row, "a phase shifter of more than 55 degrees is not supported");
+        const bool transformer = v[column::tap] != 0 || v[column::shift] != 0 || out_.bus[*from].kv != out_.bus[*to].kv;
+        out_.branch.push_back({where(row), (transformer ? "T" : "L") + number, *from, *to, v[column::br_r], v[column::br_x], v[column::br_b],
+                               v[column::tap] != 0 ? v[column::tap] : 1, v[column::shift], transformer});
     }
 
     void generator(const TableRow& row) {
-        ++generators_;
-        if (!finite(row, {column::gen_bus, column::pg, column::qg, column::m_base, column::gen_status})) return;
+        const std::string number = std::to_string(++at_.row);
+        if (!finite(row, {column::gen_bus, column::pg, column::qg, column::vg, column::m_base, column::gen_status})) return;
         const auto& v = row.value;
         if (!(v[column::gen_status] > 0)) return;
-        const ImportedBus* const b = bus_of(row, v[column::gen_bus]);
-        if (b == nullptr) return;
-        const double delivered = std::hypot(v[column::pg], v[column::qg]);
-        double rated_mva = v[column::m_base] > 0 ? v[column::m_base] : mva_;
-        if (delivered > kLoading * rated_mva) {
-            rated_mva = delivered / kLoading;
-            ++enlarged_;
+        const std::size_t* const at = bus_of(row, v[column::gen_bus]);
+        if (at == nullptr) return;
+        const bool limited = v.size() > column::p_min;
+        if (limited && v[column::pg] <= 0 && v[column::p_min] < 0 && v[column::p_max] <= 0) {
+            ++loads_;
+            out_.bus[*at].p -= v[column::pg];
+            out_.bus[*at].q -= v[column::qg];
+            return;
         }
-        const std::string name = "G" + std::to_string(generators_);
-        if (options_.machines) {
-            Json machine{{"type", "synchronous_machine"}, {"name", name}, {"bus", b->name}, {"rated_power", rated_mva * 1e6}, {"rated_voltage", b->kv * 1e3}};
-            machine.update(round_rotor());
-            machine.update({{"x0", 0.1}, {"h", 4}, {"v", b->vm * b->kv * 1e3}, {"angle", b->va}});
-            if (!b->slack) machine["p"] = v[column::pg] * 1e6;  // with it the angle is a first guess
-            add(std::move(machine));
-        } else {
-            const Json typical = round_rotor();
-            const double r = typical["ra"].get<double>() * mva_ / rated_mva, x = typical["xd2"].get<double>() * mva_ / rated_mva;
-            const Phasor voltage = std::polar(b->vm, b->va * std::numbers::pi / 180), current = std::conj(Phasor(v[column::pg], v[column::qg]) / mva_ / voltage);
-            const Phasor emf = voltage + Phasor(r, x) * current;
-            add({{"type", "source"}, {"name", name}, {"bus", b->name}, {"amplitude", std::abs(emf) * b->kv * 1e3 * std::sqrt(2.0 / 3)},
-                 {"phase", std::arg(emf) * 180 / std::numbers::pi}, {"r1", r * base_ohm(*b)}, {"l1", x * base_ohm(*b) / w_}});
+        if (std::isnan(v[column::q_min]) || std::isnan(v[column::q_max]) || v[column::q_min] > v[column::q_max])
+            return refuse(row, "the least reactive power (column 5) is above the largest (column 4)");
+        if (!(v[column::vg] > 0)) return refuse(row, "the voltage (column 6) must be positive");
+        out_.machine.push_back({where(row), "G" + number, *at, v[column::pg], v[column::qg], v[column::q_min], v[column::q_max], v[column::vg],
+                                v[column::m_base] > 0 ? v[column::m_base] : out_.mva});
+    }
+
+    /// As MATPOWER's toggle_dcline: `from` loses pf, `to` receives pf less the losses.
+    void dc_line(const TableRow& row) {
+        ++at_.row;
+        if (!finite(row, {column::f_bus, column::t_bus, column::dc_status, column::pf, column::qf, column::qt, column::loss0, column::loss1})) return;
+        const auto& v = row.value;
+        if (!(v[column::dc_status] > 0)) return;
+        const std::size_t *const from = bus_of(row, v[column::f_bus]), *const to = bus_of(row, v[column::t_bus]);
+        if (from == nullptr || to == nullptr) return;
+        ++dc_lines_;
+        out_.bus[*from].p += v[column::pf];
+        out_.bus[*from].q -= v[column::qf];
+        out_.bus[*to].p -= v[column::pf] - (v[column::loss0] + v[column::loss1] * v[column::pf]);
+        out_.bus[*to].q -= v[column::qt];
+    }
+
+    /// Only machines that are on hold a voltage or an angle.
+    void hold_voltages() {
+        std::vector<char> machine(out_.bus.size(), 0);
+        for (const GridMachine& m : out_.machine) machine[m.bus] = 1;
+        for (std::size_t i = 0; i < out_.bus.size(); ++i) {
+            GridBus& b = out_.bus[i];
+            if (machine[i] != 0) continue;
+            if (b.slack) out_.notes.push_back("bus " + std::to_string(b.number) + " has no machine that is on: not a slack bus");
+            b.slack = b.regulated = false;
         }
+        if (std::any_of(out_.bus.begin(), out_.bus.end(), [](const GridBus& b) { return b.slack; })) return;
+        const auto first = std::find_if(out_.bus.begin(), out_.bus.end(), [](const GridBus& b) { return b.regulated; });
+        if (first == out_.bus.end()) throw CaseError(origin_ + ": has no machine at a bus of type 2 or 3, which would hold a voltage\n");
+        first->slack = true;
+        out_.notes.push_back("there is no slack bus: bus " + std::to_string(first->number) + " is taken");
     }
 
     const MatlabTables& in_;
-    std::string origin_;
-    MatpowerOptions options_;
-    double w_;  // rad/s
-    double mva_ = 0;
-    Json out_;
+    const std::string& origin_;
+    Grid out_;
     Diagnostics problems_;
-    std::vector<std::string> notes_;
-    std::map<double, ImportedBus> buses_;  // by number
-    std::vector<double> isolated_;
-    int branches_ = 0, generators_ = 0, lines_ = 0, short_lines_ = 0, no_kv_ = 0, enlarged_ = 0;
+    std::map<long, std::size_t> place_;  // by number
+    std::set<long> isolated_;
+    struct {
+        std::string table;
+        std::size_t row;
+    } at_{};
+    std::size_t no_kv_ = 0, loads_ = 0, dc_lines_ = 0;
 };
 
 }  // namespace
 
+Grid read_matpower(const std::string& text, const std::string& origin) {
+    const MatlabTables tables = read_matlab_tables(text, "mpc", origin);
+    return MatpowerReader(tables, origin).run();
+}
+
+void settle_grid(Grid& grid, Solve solve, std::optional<double> tolerance_mva, const std::string& origin) {
+    check_grid_islands(grid, origin);
+    double load = 0;
+    for (const GridBus& b : grid.bus) load += std::hypot(b.p, b.q);
+    const double tolerated = tolerance_mva.value_or(std::min(1.0, 1e-4 * load));
+    std::string assumed;
+    for (const std::string& note : grid.notes) assumed += "\n  " + note;
+    const Mismatch as_given = largest_mismatch(grid);
+    grid.notes.push_back("largest mismatch of the case's voltages: " + told(grid, as_given));
+    if (solve != Solve::no) {
+        solve_grid(grid, solve == Solve::with_limits, origin);
+    } else if (!(as_given.mva <= tolerated)) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.3g", tolerated);
+        throw CaseError(origin + ": the case is not solved: the largest mismatch is " + told(grid, as_given) + ", above the tolerance of " + text +
+                        " MVA; solve it with --solve, or allow more with --tolerance" + assumed);
+    }
+    share_generation(grid);
+}
+
 MatpowerImport import_matpower(const std::string& text, const std::string& origin, const MatpowerOptions& options) {
-    return Importer(read_matlab_tables(text, "mpc", origin), origin, options).run();
+    Grid grid = read_matpower(text, origin);
+    settle_grid(grid, options.solve, options.tolerance_mva, origin);
+    MatpowerImport out{{}, grid.notes};
+    out.emt_case = grid_case(grid, options, out.notes);
+    return out;
 }
 
 }  // namespace emt

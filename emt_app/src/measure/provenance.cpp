@@ -39,6 +39,8 @@ std::string mpi_library() {
 
 }  // namespace
 
+std::string program_version() { return build::version; }
+
 nlohmann::json provenance(MPI_Comm comm) {
     int size = 1, length = 0;
     MPI_Comm_size(comm, &size);

@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 
 namespace emt {
+
+/// Returns the version of this program.
+[[nodiscard]] std::string program_version();
 /// Returns compiler, flags, MPI library, host and processor of this rank, and the hosts of all ranks. Collective.
 [[nodiscard]] nlohmann::json provenance(MPI_Comm comm);
 }  // namespace emt

@@ -1,0 +1,59 @@
+// A network as programs for power flows describe it: per unit, one phase, powers at buses.
+#pragma once
+#include <complex>
+#include <cstddef>
+#include <numbers>
+#include <string>
+#include <vector>
+
+namespace emt {
+
+using GridPhasor = std::complex<double>;
+
+inline constexpr double kDegree = std::numbers::pi / 180;  // rad
+
+struct GridBus {
+    std::string where;           // in its file, for messages
+    long number;
+    double kv;                   // base, line to line
+    double vm, va;               // per unit, degrees
+    double p = 0, q = 0;         // MW and MVAr that loads draw at any voltage
+    double g = 0, b = 0;         // MW and MVAr of shunts at 1 per unit: drawn and delivered
+    bool slack = false;          // its angle is given, its machines deliver what the others do not
+    bool regulated = false;      // its machines hold its voltage
+
+    [[nodiscard]] std::string name() const { return "B" + std::to_string(number); }
+    [[nodiscard]] GridPhasor voltage() const;
+};
+
+struct GridMachine {
+    std::string where, name;
+    std::size_t bus;
+    double p, q;                 // MW, MVAr delivered
+    double q_low, q_high;        // MVAr
+    double v;                    // per unit, that it holds when the power flow is solved
+    double rating_mva;
+};
+
+struct GridBranch {
+    std::string where, name;
+    std::size_t from, to;
+    double r, x, b;              // per unit
+    double tap = 1, shift = 0;   // v(from)/v(to) without load, and degrees by which `from` leads
+    bool transformer = false;
+
+    [[nodiscard]] GridPhasor impedance() const { return {r, x}; }
+    /// v(from)/v(to) without load.
+    [[nodiscard]] GridPhasor ratio() const;
+};
+
+struct Grid {
+    std::string title;
+    double mva = 0;              // base
+    std::vector<GridBus> bus;
+    std::vector<GridMachine> machine;
+    std::vector<GridBranch> branch;
+    std::vector<std::string> notes;  // what has been assumed or done
+};
+
+}  // namespace emt

@@ -1,0 +1,17 @@
+// Functions that a case may call: mathematics, and MATPOWER's names of columns.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/matlab_values.hpp"
+
+namespace emt {
+
+/// The results of a function of this name, or nothing if there is none. Throws MatlabError for arguments that it cannot take.
+[[nodiscard]] std::optional<std::vector<MatlabValue>> matlab_call(const std::string& name, const std::vector<MatlabValue>& arguments);
+/// What MATPOWER's define_constants defines.
+[[nodiscard]] const std::map<std::string, double>& matpower_constants();
+
+}  // namespace emt
