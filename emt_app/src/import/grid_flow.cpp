@@ -79,7 +79,7 @@ public:
         for (int i = 0; i < kIterations && error > 0; ++i) {
             if (error < kSolved && more-- == 0) break;
             Eigen::SparseMatrix<double> j = jacobian(v);
-            if (lu_.info() != Eigen::Success || !analysed_) lu_.analyzePattern(j);
+            if (!analysed_) lu_.analyzePattern(j);
             analysed_ = true;
             lu_.factorize(j);
             if (lu_.info() != Eigen::Success) return error < kSolved;
