@@ -15,6 +15,7 @@ from kappa.core.record.model import Case, Metric
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
+from reports.acceptance.operation_verdict import OperationSample, judge_operation
 from reports.acceptance.outage_log import OutageLog, load_log
 from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
 from reports.acceptance.outage_weeks import signers
@@ -82,6 +83,8 @@ class ClauseVerdict:
     series: tuple[CaseSeries, ...]
     outages: OutageVerdict | None = None
     """Of a clause about outages, once its period has begun."""
+    operations: tuple[OperationSample, ...] = ()
+    """Of a clause about operation: the repeats behind ``samples``, with further figures."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -128,10 +131,12 @@ def judge(campaign: Campaign) -> ContractVerdict:
     earlier = campaign.earlier_contracts()
     begun = next(iter(earlier.values()), contract)
     with _without_collection():
-        log = load_log(campaign.folder) if any(clause.block for clause in contract.clauses) else OutageLog()
+        log = load_log(campaign.folder) if any(clause.outages for clause in contract.clauses) else OutageLog()
         clauses = tuple(
             judge_outage_clause(clause, contract, log, _waiver_remark(clause, before))
-            if clause.block
+            if clause.outages
+            else judge_operation_clause(clause, campaign, _waiver_remark(clause, before))
+            if clause.operation
             else judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
             for clause, before in zip(contract.clauses, begun.clauses, strict=True)
         )
@@ -197,12 +202,36 @@ def judge_clause(
     )
 
 
+_OUTCOMES = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}
+
+
+def judge_operation_clause(clause: Clause, campaign: Campaign, about_waiver: list[str]) -> ClauseVerdict:
+    """Judge a clause about operation by the answers that the campaign keeps."""
+    judgement = judge_operation(clause, campaign.folder)
+    outcome = _OUTCOMES[judgement.met]
+    values = [sample.value for sample in judgement.samples]
+    return ClauseVerdict(
+        clause=clause,
+        outcome=_excused(clause, outcome),
+        without_waiver=outcome,
+        samples=tuple(
+            ClauseSample(one.value, one.repeat, one.nodes, None, one.jobs, one.attempt) for one in judgement.samples
+        ),
+        value=judgement.value,
+        interval=interval_of(clause.statistic, values) if values else None,
+        problems=judgement.problems,
+        remarks=(*about_waiver, *judgement.remarks),
+        series=(),
+        operations=judgement.samples,
+    )
+
+
 def judge_outage_clause(
     clause: Clause, contract: Contract, log: OutageLog, about_waiver: list[str]
 ) -> ClauseVerdict:
     """Judge a clause about outages by the campaign's outage log."""
     judgement = judge_outages(clause, contract, log)
-    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[judgement.met]
+    outcome = _OUTCOMES[judgement.met]
     return ClauseVerdict(
         clause=clause,
         outcome=_excused(clause, outcome),

@@ -1,6 +1,7 @@
 """Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
 
-A clause is about one series of measurements, or about outages: blocks of ``outage_clauses.py``.
+A clause is about one series of measurements, about outages (``outage_clauses.py``) or about operation
+(``operation_clauses.py``).
 """
 
 import datetime
@@ -16,6 +17,7 @@ from msgspec.structs import asdict
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
+from kappa.core.sites.operation_clauses import JobMix, OperationTime
 from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
@@ -112,6 +114,7 @@ class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
 
 # Keys that a clause about a series needs, all of them.
 _OF_SERIES = ("selector", "statistic", "comparison", "threshold", "repeats")
+_BLOCKS = ("reliability", "availability", "mix", "duration")
 
 
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -133,26 +136,42 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ) = field(name="statistic", default=None)
     compared: Literal["at_least", "at_most"] | None = field(name="comparison", default=None)
     bound: _Threshold | None = field(name="threshold", default=None)
-    repeats: Annotated[int, Meta(ge=1, le=1000)] = 0
+    stated_repeats: Annotated[int, Meta(ge=1, le=1000)] = field(name="repeats", default=0)
     reliability: Reliability | None = None
     availability: Availability | None = None
+    mix: JobMix | None = None
+    duration: OperationTime | None = None
     mandatory: bool
     predicted: Predicted | None = None
     waiver: Waiver | None = None
 
     def __post_init__(self) -> None:
-        given = (self.selected, self.over, self.compared, self.bound, self.repeats or None)
-        blocks = sum(block is not None for block in (self.reliability, self.availability))
+        given = (self.selected, self.over, self.compared, self.bound, self.stated_repeats or None)
+        blocks = sum(getattr(self, name) is not None for name in _BLOCKS)
         lacking = [key for key, value in zip(_OF_SERIES, given, strict=True) if value is None]
         if blocks > 1 or (blocks and len(lacking) < len(_OF_SERIES)):
-            raise ValueError("expected the keys of a series, or reliability, or availability, found more than one")
+            raise ValueError(f"expected the keys of a series or one of {', '.join(_BLOCKS)}, found more than one")
         if not blocks and lacking:
-            raise ValueError(f"expected the key {lacking[0]}, or a block reliability or availability")
+            raise ValueError(f"expected the key {lacking[0]}, or one of {', '.join(_BLOCKS)}")
 
     @property
-    def block(self) -> Reliability | Availability | None:
-        """Return what the clause demands of outages; ``None`` when the clause is about a series."""
+    def block(self) -> Reliability | Availability | JobMix | OperationTime | None:
+        """Return the clause's block; ``None`` when the clause is about a series."""
+        return self.outages or self.operation
+
+    @property
+    def outages(self) -> Reliability | Availability | None:
+        """Return what the clause demands of outages."""
         return self.reliability or self.availability
+
+    @property
+    def operation(self) -> JobMix | OperationTime | None:
+        """Return what the clause demands of the operation."""
+        return self.mix or self.duration
+
+    @property
+    def repeats(self) -> int:
+        return self.operation.repeats if self.operation else self.stated_repeats
 
     @property
     def selector(self) -> Selector:
@@ -161,8 +180,10 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def statistic(self) -> Statistic:
-        if self.block:
-            return Statistic(self.block.title)
+        if self.outages:
+            return Statistic(self.outages.title)
+        if self.operation:
+            return Statistic(self.operation.statistic)
         if not isinstance(self.over, _StatisticOf):
             return Statistic(self.over or "")
         if self.over.percentile is not None:
@@ -171,12 +192,14 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def comparison(self) -> Literal["at_least", "at_most"]:
-        return self.compared or "at_least"
+        return self.operation.comparison if self.operation else self.compared or "at_least"
 
     @property
     def threshold(self) -> float:
         """The threshold, in ``unit``."""
-        return self.bound.value if self.bound else self.block.least if self.block else math.nan
+        if self.operation:
+            return self.operation.threshold
+        return self.bound.value if self.bound else self.outages.least if self.outages else math.nan
 
     @property
     def unit(self) -> str:
@@ -232,7 +255,7 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
         if clause.id in ids:
             raise file.error(("clauses", number, "id"), f"{clause.id}: expected each id once")
         ids.add(clause.id)
-        if clause.block and not found.contract.observation:
+        if clause.outages and not found.contract.observation:
             raise file.error(("clauses", number), f"{clause.id} is about outages: expected contract.observation")
     if site:
         _check_names(file, site)
