@@ -138,12 +138,15 @@ def _lost(record: TimeRecord, found: TimeEvidence) -> tuple[str, ...]:
         was, row = before.get(job), now.get(job)
         if was is None or was.state != "RUNNING":
             raise InputError(f"job {job} of the load did not run before the stop")
-        if row is not None and row.state == "CANCELLED":
+        on = ",".join(was.nodes)
+        if row is None or row.submit != was.submit:
+            # slurmctld may give the id of a job that it forgot to another.
+            lost.append(f"{job} on {on}: forgotten")
+        elif row.state == "CANCELLED":
             # A person did it, not the machine.
             raise InputError(f"job {job} of the load was cancelled")
-        if row is None or row.state not in _ALIVE or row.start != was.start:
-            state = "forgotten" if row is None else row.state if row.state not in _ALIVE else "started again"
-            lost.append(f"{job} on {','.join(was.nodes)}: {state}")
+        elif row.state not in _ALIVE or row.start != was.start:
+            lost.append(f"{job} on {on}: {'started again' if row.state in _ALIVE else row.state}")
     return tuple(lost)
 
 

@@ -92,15 +92,14 @@ def _remarks(attempts: Sequence[OperationAttempt], latest: dict[int, OperationAt
 def _beyond(block: JobMix, clause: Clause, samples: Sequence[OperationSample]) -> tuple[list[str], list[str]]:
     """Return further figures that are missing, and those beyond their bounds, by the statistic over the repeats."""
     missing, beyond = [], []
-    for name, sign, bound in block.stated_bounds:
-        words = name.replace("_", " ")
-        given = [value for sample in samples if (value := sample.figures[name]) is not None]
+    for bound in block.stated_bounds:
+        given = [value for sample in samples if (value := sample.figures[bound.name]) is not None]
         if len(given) < len(samples):
-            missing.append(f"{words} is missing in {counted(len(samples) - len(given), 'repeat')}")
+            missing.append(f"{bound.words[0]} is missing in {counted(len(samples) - len(given), 'repeat')}")
             continue
-        value = value_of(clause.statistic, given, sign == "≥")
-        if value < bound if sign == "≥" else value > bound:
-            beyond.append(f"{words} is {figure(value)}, required {sign} {figure(bound)}")
+        value = value_of(clause.statistic, given, bound.at_least)
+        if value < bound.value if bound.at_least else value > bound.value:
+            beyond.append(f"required {bound}, measured {figure(value)}")
     return missing, beyond
 
 

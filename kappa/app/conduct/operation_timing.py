@@ -38,6 +38,8 @@ from reports.acceptance.slurm_answers import CONFIG_COMMAND, NODE_COMMAND
 _EACH_S, _LOOK_S, _MOST_WAITING = 1.0, 1.0, 100
 # Until the load runs, and until the first small job was accepted.
 _READY_S = 300.0
+# slurmctld saves its state every few seconds: killed before, it forgets newer jobs.
+_SAVED_S = 20.0
 # After a restart, nodes tell slurmctld within seconds which jobs they have.
 _SETTLE_S = 15.0
 _LIMIT_S = 3600
@@ -182,6 +184,7 @@ class _Measurement:
             answer, rows = self.jobs.ask()
             running = {row.job for row in rows if row.state == "RUNNING"}
             if running.issuperset(self.load):
+                pause(self.conductor.stop, _SAVED_S)
                 self.attempt.keep(LOAD_BEFORE, answer)
                 return
             if time.monotonic() > until:

@@ -88,6 +88,30 @@ class MixBounds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     starts_per_minute: _Most = None
 
 
+@dataclass(frozen=True)
+class StatedBound:
+    """A bound on the figure ``name``."""
+
+    name: str
+    value: float
+
+    @property
+    def at_least(self) -> bool:
+        return self.name == "starts_per_minute"
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Return the figure's name and unit in words."""
+        stem, _, unit = self.name.rpartition("_")
+        return {
+            "starts_per_minute": ("starts", "per minute"), "idle_node_s": ("idle before a full job", "node-s")
+        }.get(self.name, (stem.replace("_", " "), unit))  # fmt: skip
+
+    def __str__(self) -> str:
+        name, unit = self.words
+        return f"{name} {'≥' if self.at_least else '≤'} {figure(self.value)} {unit}"
+
+
 class JobMix(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A mix of jobs, submitted at once in an order that ``seed`` fixes, on a machine of ``nodes``.
 
@@ -137,17 +161,14 @@ class JobMix(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def requirement(self) -> str:
-        stated = [f"{name.replace('_', ' ')} {sign} {figure(bound)}" for name, sign, bound in self.stated_bounds]
-        return ", ".join([f"efficiency ≥ {figure(self.efficiency)}", *stated])
+        return ", ".join([f"efficiency ≥ {figure(self.efficiency)}", *(str(bound) for bound in self.stated_bounds)])
 
     @property
-    def stated_bounds(self) -> list[tuple[str, Literal["≥", "≤"], float]]:
-        """Return (name of a figure, sign, bound)."""
-        bounds = {name: getattr(self.bounds, name) for name in self.bounds.__struct_fields__}
+    def stated_bounds(self) -> list["StatedBound"]:
         return [
-            (name, "≥" if name == "starts_per_minute" else "≤", bound)
-            for name, bound in bounds.items()
-            if bound is not None
+            StatedBound(name, value)
+            for name in self.bounds.__struct_fields__
+            if (value := getattr(self.bounds, name)) is not None
         ]
 
 
