@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, counted, duration, figure
 from kappa.core.sites.operation_clauses import JobMix, QueuedJob
-from reports.acceptance.job_rows import JobRow, SchedulerStatistics
+from reports.acceptance.job_rows import ENDED, JobRow, SchedulerStatistics
 
 _LISTED = 5
 # Slurm's times are whole seconds.
@@ -43,13 +43,13 @@ class MixFigures:
 
 
 def mix_figures(
-    block: JobMix, jobs: Sequence[str], rows: Iterable[JobRow], waiting: Iterable[JobRow] = ()
+    block: JobMix, jobs: Sequence[str], rows: Iterable[JobRow], queued: Sequence[JobRow] = ()
 ) -> MixFigures:
     """Return the figures of one run of a mix.
 
     :param jobs: ids in the order of ``block.queue``.
     :param rows: every job that Slurm told of, also those of others.
-    :param waiting: rows from before Kappa cancelled jobs that still waited; they have the reason.
+    :param queued: the same jobs as ``squeue`` saw them; it knows why a job waited, and which jobs are alive.
     :raises InputError: there are none, because a job did not run, was cancelled, failed or was not alone; names it.
     """
     queue, listed = block.queue, [*rows]
@@ -58,7 +58,7 @@ def mix_figures(
         by_id.setdefault(row.job, []).append(row)
     if len(jobs) != len(queue):
         raise InputError(f"{len(jobs)} of {counted(len(queue), 'job')} were submitted")
-    reasons = {row.job: row.reason for row in waiting}
+    reasons = {row.job: row.reason for row in queued if row.start is None and row.state not in ENDED}
     problems = [
         problem
         for job, asked in zip(jobs, queue, strict=True)
@@ -72,7 +72,15 @@ def mix_figures(
     nodes = {node for row in own for node in row.nodes}
     if len(nodes) > block.nodes:
         raise InputError(f"the jobs ran on {len(nodes)} nodes, the contract's machine has {block.nodes}")
-    others = [row for row in listed if row.job not in set(jobs) and _overlaps(row, nodes, begin, end)]
+    # The accounting may keep a job alive for ever that slurmctld forgot.
+    alive = {(row.job, row.submit) for row in queued}
+    others = [
+        row
+        for row in listed
+        if row.job not in set(jobs)
+        and (row.end is not None or (row.job, row.submit) in alive)
+        and _overlaps(row, nodes, begin, end)
+    ]
     if others:
         raise InputError(f"other jobs used the nodes meanwhile: {', '.join(row.job for row in others[:_LISTED])}")
     waits = sorted((row.start or 0) - row.submit for row in own)

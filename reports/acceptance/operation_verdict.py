@@ -106,8 +106,8 @@ def _beyond(block: JobMix, clause: Clause, samples: Sequence[OperationSample]) -
 def _mix(block: JobMix, attempt: OperationAttempt) -> OperationSample:
     record = attempt.record(MixRecord)
     rows = parse_jobs(attempt.answer(record.source) or "", record.source)
-    waiting = parse_jobs(attempt.answer(WAITING) or "", JOBS)
-    found = mix_figures.mix_figures(block, record.jobs, rows, waiting)
+    queued = [row for name in (WAITING, JOBS) for row in parse_jobs(attempt.answer(name) or "", JOBS)]
+    found = mix_figures.mix_figures(block, record.jobs, rows, queued)
     cycles = _cycles(attempt)
     after = dict(cycles).get("after")
     mean = after.mean_us if after else None

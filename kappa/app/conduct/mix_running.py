@@ -142,7 +142,8 @@ class _MixRun:
             self.attempt.keep(SDIAG[when], self.jobs.commands.run(("sdiag",)))
 
     def _keep_jobs(self, began: float) -> Literal["sacct", "squeue"]:
-        """Keep what the accounting says of all jobs meanwhile; without accounting, what squeue said."""
+        """Keep what squeue and the accounting say of all jobs. Without accounting, squeue's answers count."""
+        self.attempt.keep(JOBS, "".join(f"{line}\n" for line in self.lines.values()))
         since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(began - _BACK_S))
         until = time.monotonic() + _SETTLE_S
         commands = self.jobs.commands
@@ -159,5 +160,4 @@ class _MixRun:
             if time.monotonic() > until:
                 break
             pause(self.conductor.stop, _POLL_S)
-        self.attempt.keep(JOBS, "".join(f"{line}\n" for line in self.lines.values()))
         return "squeue"

@@ -42,8 +42,8 @@ def line(job):
     return SACCT.splitlines()[JOBS.index(job)]
 
 
-def figures(text=SACCT, jobs=JOBS, waiting="", block=BLOCK):
-    return mix_figures(block, jobs, parse_jobs(text, "sacct"), parse_jobs(waiting, "squeue"))
+def figures(text=SACCT, jobs=JOBS, queued=""):
+    return mix_figures(BLOCK, jobs, parse_jobs(text, "sacct"), parse_jobs(queued, "squeue"))
 
 
 def test_the_seed_fixes_the_order():
@@ -80,8 +80,16 @@ def test_figures_of_a_recorded_mix():
 def test_no_figure_without_every_job(old, new, words):
     assert old in SACCT
     with pytest.raises(InputError) as error:
-        figures(SACCT.replace(old, new, 1), waiting=WAITING)
+        figures(SACCT.replace(old, new, 1), queued=WAITING)
     assert words in str(error.value)
+
+
+def test_only_a_job_that_slurmctld_knows_is_alive():
+    """slurmctld was killed and forgot job 3; the accounting has it running for ever."""
+    runaway = "3|RUNNING|2026-11-26T19:20:06|2026-11-26T19:20:06|Unknown|1|node1|None\n"
+    assert figures(SACCT + runaway).makespan_s == 10
+    with pytest.raises(InputError, match="other jobs used the nodes meanwhile: 3"):
+        figures(SACCT + runaway, queued=runaway)
 
 
 def test_a_job_that_was_not_submitted():
@@ -98,7 +106,7 @@ def test_a_job_that_was_not_submitted():
     ],
 )  # fmt: skip
 def test_an_odd_answer_is_named(odd):
-    with pytest.raises(InputError, match="^sacct"):
+    with pytest.raises(InputError, match=r"^sacct"):
         parse_jobs(odd, "sacct")
 
 
