@@ -85,6 +85,8 @@ class ClauseVerdict:
     """Of a clause about outages, once its period has begun."""
     operations: tuple[OperationSample, ...] = ()
     """Of a clause about operation: the repeats behind ``samples``, with further figures."""
+    broken: tuple[str, ...] = ()
+    """What else than the value breaks a clause about operation."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -223,6 +225,7 @@ def judge_operation_clause(clause: Clause, campaign: Campaign, about_waiver: lis
         remarks=(*about_waiver, *judgement.remarks),
         series=(),
         operations=judgement.samples,
+        broken=judgement.broken,
     )
 
 

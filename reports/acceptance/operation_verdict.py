@@ -30,6 +30,7 @@ class OperationSample:
 
     repeat: int
     value: float
+    started: str
     attempt: str
     jobs: str
     nodes: tuple[str, ...]
@@ -41,12 +42,13 @@ class OperationSample:
 
 @dataclass(frozen=True)
 class OperationJudgement:
-    """``met`` is ``None`` where ``problems`` leave it open."""
+    """``met`` is ``None`` where ``problems`` leave it open. ``broken``: what else than the value breaks the clause."""
 
     met: bool | None
     value: float | None
     samples: tuple[OperationSample, ...]
     problems: tuple[str, ...]
+    broken: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
@@ -79,7 +81,9 @@ def judge_operation(clause: Clause, campaign: pathlib.Path) -> OperationJudgemen
         problems += missing
         broken += beyond
     met = None if problems or value is None else clause.holds(value) and not broken
-    return OperationJudgement(met, value, tuple(samples), tuple(problems), (*broken, *_remarks(attempts, latest)))
+    return OperationJudgement(
+        met, value, tuple(samples), tuple(problems), tuple(broken), tuple(_remarks(attempts, latest))
+    )
 
 
 def _remarks(attempts: Sequence[OperationAttempt], latest: dict[int, OperationAttempt]) -> list[str]:
@@ -120,7 +124,7 @@ def _mix(block: JobMix, attempt: OperationAttempt) -> OperationSample:
     first, last = record.jobs[0], record.jobs[-1]
     jobs = first if first == last else f"{first}–{last}"
     return OperationSample(
-        attempt.repeat, found.efficiency, attempt.folder.name, jobs, found.nodes, figures,
+        attempt.repeat, found.efficiency, attempt.started, attempt.folder.name, jobs, found.nodes, figures,
         tuple(mix_figures.facts(found, cycles)),
     )  # fmt: skip
 
@@ -161,7 +165,7 @@ def _time(block: OperationTime, attempt: OperationAttempt) -> OperationSample:
     lost = (f"lost running jobs: {'; '.join(found.lost)}",) if found.lost else ()
     figures: dict[str, float | None] = {"up_s": found.up - found.began, "lost_jobs": len(found.lost)}
     return OperationSample(
-        attempt.repeat, found.seconds, attempt.folder.name, found.job, found.nodes, figures,
+        attempt.repeat, found.seconds, attempt.started, attempt.folder.name, found.job, found.nodes, figures,
         tuple(duration_figures.facts(block, found)), lost,
     )  # fmt: skip
 

@@ -209,6 +209,11 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def requirement(self) -> str:
         if self.block:
             return self.block.requirement
+        return self.limit
+
+    @property
+    def limit(self) -> str:
+        """Return the threshold with its sign and unit."""
         sign = "≥" if self.comparison == "at_least" else "≤"
         return f"{sign} {figure(self.threshold)} {self.unit}".rstrip()
 

@@ -164,4 +164,4 @@ def test_a_campaign_is_judged(campaign, at_most_s, load, outcome):
     found = judge(campaign).clauses[0]
     assert (found.outcome, found.value) == (outcome, 7)
     if load:
-        assert found.remarks == ("repeat 1: lost running jobs: 8 on node1: started again; 9 on node1: forgotten",)
+        assert found.broken == ("repeat 1: lost running jobs: 8 on node1: started again; 9 on node1: forgotten",)
