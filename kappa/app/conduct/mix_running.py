@@ -69,7 +69,6 @@ class _MixRun:
         self.lines: dict[str, str] = {}
         self.rows: dict[str, JobRow] = {}
         self.ids: list[str] = []
-
         self.forgotten: set[str] = set()
 
     def run(self) -> None:
@@ -123,7 +122,7 @@ class _MixRun:
     def _look(self) -> None:
         answer, rows = self.jobs.ask()
         seen = {row.job for row in rows}
-        lines = [line for line in answer.splitlines() if line.strip()]
+        lines = [line for line in answer.split("\n") if line.strip()]
         for line, row in zip(lines, rows, strict=True):
             self.lines[row.job], self.rows[row.job] = line, row
         # slurmctld forgets a job that ended `MinJobAge` ago.
