@@ -88,7 +88,9 @@ def new_job(block: OperationTime, record: TimeRecord, found: TimeEvidence) -> tu
     :raises InputError: there is none so far; says why.
     """
     up = _booted(record, found) if block.of == "reboot" else _controller_up(block, record, found)
-    own = {probe.job for probe in record.probes if probe.job}
+    # A backup does not tell when it took over: what counts is what it accepted.
+    since = record.down if block.of == "failover" and record.down is not None else 0
+    own = {probe.job for probe in record.probes if probe.answered is not None and probe.answered > since}
     ran = [row for row in found.jobs if row.job in own and row.start is not None and row.start >= up]
     if not ran:
         raise InputError("no new job was seen to run")
@@ -105,6 +107,10 @@ def _booted(record: TimeRecord, found: TimeEvidence) -> int:
 
 
 def _controller_up(block: OperationTime, record: TimeRecord, found: TimeEvidence) -> int:
+    if block.of == "failover":
+        if record.down is None or not found.primary_down:
+            raise InputError("the primary controller answers, so no backup took over")
+        return math.floor(record.down)
     started = found.controller_after.started if found.controller_after else None
     if started is None:
         raise InputError("slurmctld did not answer with its time of start")
@@ -114,8 +120,6 @@ def _controller_up(block: OperationTime, record: TimeRecord, found: TimeEvidence
         before_s = started if record.began is None else math.floor(record.began) - 1
     if started <= before_s:
         raise InputError("slurmctld did not start anew")
-    if block.of == "failover" and not found.primary_down:
-        raise InputError("the primary controller answers, so no backup took over")
     return started
 
 
@@ -152,10 +156,10 @@ def _lost(record: TimeRecord, found: TimeEvidence) -> tuple[str, ...]:
 
 def facts(block: OperationTime, found: OperationTimes) -> list[tuple[str, str]]:
     """Return what the dossier shows of one measurement, as (title, words)."""
-    part = "node" if block.of == "reboot" else "slurmctld"
+    step = {"reboot": "the node started", "failover": "the primary was seen down"}.get(block.of, "slurmctld started")
     rows = [
         ("Time", f"{figure(found.seconds)} s from the stop ({found.seen_by}) to job {found.job}, resolution 1 s"),
-        ("Steps", f"{part} started {duration(max(0.0, found.up - found.began))} after the stop, "
+        ("Steps", f"{step} {duration(max(0.0, found.up - found.began))} after the stop, "
                   f"the first job {duration(max(0, found.first_job - found.up))} later"),
         ("Jobs sent", f"{found.sent}, of which {found.refused} were not accepted"),
     ]  # fmt: skip

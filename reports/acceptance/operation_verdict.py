@@ -143,6 +143,11 @@ def _cycles(attempt: OperationAttempt) -> list[tuple[str, SchedulerStatistics]]:
     return found
 
 
+def is_primary_down(ping: str) -> bool:
+    """Return whether `scontrol ping` says that the primary controller does not answer."""
+    return _PRIMARY_DOWN.search(ping) is not None
+
+
 def evidence_of_time(attempt: OperationAttempt, record: TimeRecord) -> TimeEvidence:
     """Return Slurm's answers about a measurement of time, as far as there are any.
 
@@ -155,7 +160,7 @@ def evidence_of_time(attempt: OperationAttempt, record: TimeRecord) -> TimeEvide
         node_after=_node(attempt, NODES_AFTER, record.node),
         jobs=parse_jobs(attempt.answer(JOBS) or "", JOBS),
         load_before=parse_jobs(attempt.answer(LOAD_BEFORE) or "", JOBS),
-        primary_down=_PRIMARY_DOWN.search(attempt.answer(PING) or "") is not None,
+        primary_down=is_primary_down(attempt.answer(PING) or ""),
     )
 
 

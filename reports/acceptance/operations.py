@@ -51,7 +51,8 @@ class TimeRecord(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     ``began``: when Kappa started the operator's ``command``, or the time that the operator named; ``None``: at the
     last job that slurmctld accepted before its start. ``asked``: when slurmctld answered with its time, in
-    ``config-after.txt``. ``load``: ids of the jobs that have to go on. ``gave_up``: why no job was seen to run.
+    ``config-after.txt``. ``down``: when ``scontrol ping`` first said that the primary controller is down. ``load``: ids
+    of the jobs that have to go on. ``gave_up``: why no job was seen to run.
     """
 
     began: float | None
@@ -60,6 +61,7 @@ class TimeRecord(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     probes: tuple[ProbeJob, ...]
     load: tuple[str, ...] = ()
     asked: float | None = None
+    down: float | None = None
     gave_up: str = ""
 
 

@@ -30,6 +30,7 @@ from reports.acceptance.operation_verdict import (
     NODES_BEFORE,
     PING,
     evidence_of_time,
+    is_primary_down,
     judge_operation,
 )
 from reports.acceptance.operations import ProbeJob, TimeRecord, begin_operation, operation_attempts
@@ -141,9 +142,11 @@ class _Measurement:
         self.attempt = jobs.attempt
         self.limit_s = _LIMIT_S + 3 * block.at_most_s
         self.load: list[str] = []
+        self.down: float | None = None
 
     def run(self, command: Sequence[str], began: float | None) -> None:
         on_node = [f"--nodelist={self.node}"] if self.node else []
+        process: subprocess.Popen[bytes] | None = None
         probe = self.jobs.submission(QueuedJob(self.block.nodes, 1, ("true",)), SILENT, *on_node)
         try:
             self._before()
@@ -151,18 +154,21 @@ class _Measurement:
                 if began is None:
                     self._until_accepted(prober)
                     if command:
-                        began = time.time()
-                        self._run_command(command)
+                        self.conductor.say(f"  running: {clean(' '.join(command))}")
+                        began, process = time.time(), self._started(command)
                     else:
                         self.conductor.say(f"  Kappa sends a job each second; begin the {self.block.of} now")
-                asked, gave_up = self._watch(prober, command, began)
+                asked, gave_up = self._watch(prober, command, began, process)
             self.attempt.finish(
                 TimeRecord(
                     began=began, command=tuple(command), node=self.node, probes=prober.probes, load=tuple(self.load),
-                    asked=asked, gave_up=gave_up,
+                    asked=asked, down=self.down, gave_up=gave_up,
                 )
             )  # fmt: skip
         finally:
+            if process is not None:
+                process.terminate()
+                process.wait()
             # After the measurement slurmctld may be gone for good.
             with contextlib.suppress(CommandError):
                 self.jobs.cancel()
@@ -200,34 +206,38 @@ class _Measurement:
                 raise InputError("Slurm accepts no job before the stop; look at `sbatch`'s message with these options")
             pause(self.conductor.stop, _LOOK_S)
 
-    def _run_command(self, command: Sequence[str]) -> None:
-        shown = clean(" ".join(command))
-        self.conductor.say(f"  running: {shown}")
+    def _started(self, command: Sequence[str]) -> "subprocess.Popen[bytes]":
         try:
-            status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL)
         except OSError as err:
-            raise InputError(f"`{shown}`: {err.strerror}") from None
-        if status:
-            raise InputError(f"`{shown}` ended with status {status}; nothing was measured")
+            raise InputError(f"`{clean(command[0])}`: {err.strerror}") from None
 
-    def _watch(self, prober: JobProber, command: Sequence[str], began: float | None) -> tuple[float | None, str]:
+    def _watch(
+        self, prober: JobProber, command: Sequence[str], began: float | None, process: "subprocess.Popen[bytes] | None"
+    ) -> tuple[float | None, str]:
         """Wait for the first new job. Return when slurmctld told its time, and why Kappa gave up, if it did."""
         until = time.monotonic() + self.limit_s
         seen = False
         while True:
             pause(self.conductor.stop, _SETTLE_S if seen and self.load else _LOOK_S)
+            if process is not None and process.poll():
+                raise InputError(f"`{clean(command[0])}` ended with status {process.returncode}; nothing was measured")
             asked = None
             with contextlib.suppress(InputError):
+                if self.block.of == "failover":
+                    primary_down = is_primary_down(self._keep(PING, ("scontrol", "ping")))
+                    self.down = self.down or (time.time() if primary_down else None)
+                    if not primary_down and time.monotonic() < until:
+                        continue
                 self._keep(CONFIG_AFTER, CONFIG_COMMAND)
                 asked = time.time()
                 if self.node:
                     self._keep(NODES_AFTER, NODE_COMMAND)
-                if self.block.of == "failover":
-                    self._keep(PING, ("scontrol", "ping"))
                 self.attempt.keep(JOBS, self.jobs.ask()[0])
                 record = TimeRecord(
-                    began=began, command=tuple(command), node=self.node, probes=prober.probes, asked=asked
-                )
+                    began=began, command=tuple(command), node=self.node, probes=prober.probes, asked=asked,
+                    down=self.down,
+                )  # fmt: skip
                 new_job(self.block, record, evidence_of_time(self.attempt, record))
                 if seen or not self.load:
                     return asked, ""
@@ -237,5 +247,5 @@ class _Measurement:
             if time.monotonic() > until:
                 return asked, f"no new job ran within {duration(self.limit_s)}"
 
-    def _keep(self, name: str, command: Sequence[str]) -> None:
-        self.attempt.keep(name, self.jobs.commands.run(command))
+    def _keep(self, name: str, command: Sequence[str]) -> str:
+        return self.attempt.keep(name, self.jobs.commands.run(command))

@@ -7,6 +7,7 @@ from kappa.core.sites.operation_clauses import OperationTime
 from reports.acceptance.duration_figures import TimeEvidence, operation_times
 from reports.acceptance.job_rows import parse_jobs
 from reports.acceptance.judge import ClauseOutcome, judge
+from reports.acceptance.operation_verdict import is_primary_down
 from reports.acceptance.operations import ProbeJob, TimeRecord, begin_operation
 from reports.acceptance.slurm_answers import parse_config, parse_nodes
 
@@ -94,10 +95,17 @@ def test_a_job_that_a_user_cancelled_blames_no_machine():
 
 
 def test_failover():
-    found = times("failover", found=evidence(primary_down=True))
-    assert (found.seconds, found.failover_s) == (7, 30)
-    with pytest.raises(InputError, match="the primary controller answers, so no backup took over"):
-        times("failover")
+    """The backup's daemon was started long before. What it accepted counts, and not what the primary accepted last."""
+    last = PROBES[0]
+    assert is_primary_down(PING_BACKUP) and not is_primary_down(PING_BACKUP.replace("DOWN", "UP"))
+    served = evidence(after=BEFORE.replace("29:29", "29:51"), primary_down=True)
+    found = times("failover", told=record(down=STOP + 2.5), found=served)
+    assert (found.up - STOP, found.job, found.seconds, found.failover_s) == (2, "9", 7, 30)
+    found = times("failover", told=record(down=STOP + 5.8, probes=(last, *PROBES[4:])), found=served)
+    assert (found.job, found.seconds) == ("15", 9)
+    for told, evident in ((record(), served), (record(down=STOP + 2.5), evidence())):
+        with pytest.raises(InputError, match="the primary controller answers, so no backup took over"):
+            times("failover", told=told, found=evident)
 
 
 def test_reboot():
