@@ -34,7 +34,7 @@ from reports.acceptance.operation_verdict import (
     judge_operation,
 )
 from reports.acceptance.operations import ProbeJob, TimeRecord, begin_operation, operation_attempts
-from reports.acceptance.slurm_answers import CONFIG_COMMAND, NODE_COMMAND
+from reports.acceptance.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, parse_nodes
 
 _EACH_S, _LOOK_S, _MOST_WAITING = 1.0, 1.0, 100
 # Until the load runs, and until the first small job was accepted.
@@ -159,6 +159,9 @@ class _Measurement:
                     else:
                         self.conductor.say(f"  Kappa sends a job each second; begin the {self.block.of} now")
                 asked, gave_up = self._watch(prober, command, began, process)
+            # The operator's command is never cut off.
+            while process is not None and process.poll() is None:
+                pause(self.conductor.stop, _LOOK_S)
             self.attempt.finish(
                 TimeRecord(
                     began=began, command=tuple(command), node=self.node, probes=prober.probes, load=tuple(self.load),
@@ -166,9 +169,6 @@ class _Measurement:
                 )
             )  # fmt: skip
         finally:
-            if process is not None:
-                process.terminate()
-                process.wait()
             # After the measurement slurmctld may be gone for good.
             with contextlib.suppress(CommandError):
                 self.jobs.cancel()
@@ -177,7 +177,7 @@ class _Measurement:
         try:
             self._keep(CONFIG_BEFORE, CONFIG_COMMAND)
             if self.node:
-                self._keep(NODES_BEFORE, NODE_COMMAND)
+                self._keep_boot_time()
         except CommandError:
             if self.block.of != "start":
                 raise
@@ -196,6 +196,19 @@ class _Measurement:
             if time.monotonic() > until:
                 waiting = len({*self.load} - running)
                 raise InputError(f"{waiting} of {len(self.load)} jobs of the load have not started in {_READY_S:g} s")
+            pause(self.conductor.stop, _LOOK_S)
+
+    def _keep_boot_time(self) -> None:
+        """Keep the nodes' times of boot; a slurmctld that was just started does not know them yet."""
+        until = time.monotonic() + _READY_S
+        while True:
+            found = [one for one in parse_nodes(self._keep(NODES_BEFORE, NODE_COMMAND)) if one.node == self.node]
+            if not found:
+                raise InputError(f"--node {clean(self.node)}: Slurm has no such node")
+            if found[0].boot is not None:
+                return
+            if time.monotonic() > until:
+                raise InputError(f"Slurm does not tell when {self.node} was booted; look at `scontrol show node`")
             pause(self.conductor.stop, _LOOK_S)
 
     def _until_accepted(self, prober: JobProber) -> None:
