@@ -115,9 +115,10 @@ def _controller_up(block: OperationTime, record: TimeRecord, found: TimeEvidence
     if started is None:
         raise InputError("slurmctld did not answer with its time of start")
     before_s = found.controller_before.started if found.controller_before else None
-    if before_s is None:
-        # The whole system was off.
-        before_s = started if record.began is None else math.floor(record.began) - 1
+    if record.began is not None and (before_s is None or not record.command):
+        # slurmctld was off, or up again before Kappa asked: the time that was named decides.
+        before_s = math.floor(record.began) - 1
+    before_s = started if before_s is None else before_s
     if started <= before_s:
         raise InputError("slurmctld did not start anew")
     return started

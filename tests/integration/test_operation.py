@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.integration.conftest import REPOSITORY, SITE
+from tests.integration.test_slurm_settings import started
 from tests.tiers import long
 from tests.waiting import PATIENCE_S
 
@@ -96,3 +97,21 @@ def test_a_job_that_cannot_start_leaves_the_mix_incomplete(suite, call):
     assert ran.returncode == INCOMPLETE, ran.stdout + ran.stderr
     assert "did not start on 4 nodes (Nodes required for job are DOWN, DRAINED" in ran.stdout
     assert not suite.jobs()
+
+
+@long
+def test_a_backup_controller_takes_over(tmp_path):
+    with started(tmp_path, "--backup-controller") as suite:
+        contract = tmp_path / "failover.yaml"
+        head, _, _ = CONTRACT.partition("  - id: M1")
+        duration = "{of: failover, at_most_s: 3600, load: 1, options: [--partition=scratch]}"
+        contract.write_text(f"{head}  - id: F1\n    text: It goes on.\n    duration: {duration}\n    mandatory: true\n")
+        words = ["acceptance", "time", str(SITE), str(tmp_path / "failover"), "F1", "--contract", str(contract)]
+        takeover = [str(SITE / "cluster"), "exec", "login", "scontrol", "takeover"]
+        done = subprocess.run(
+            [sys.executable, "-m", "kappa.app.command.main", *words, "--", *takeover],
+            env=suite.environment(), cwd=REPOSITORY,
+            capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Running jobs: 1 of 1 went on" in done.stdout

@@ -123,7 +123,8 @@ def measure_time(
     if repeat is None:
         raise InputError(f"{clause.id}: all {clause.repeats} repeats are measured")
     commands = commands_of(site)
-    if block.of != "start":
+    # The controller may be down already.
+    if block.of != "start" and began is None:
         cancel_left(commands, operation_attempts(campaign.folder, clause.id))
     attempt = begin_operation(campaign.folder, clause.id, repeat)
     conductor.say(f"{clause.id}: time of {block.of}, repeat {repeat} of {clause.repeats}")
@@ -149,7 +150,7 @@ class _Measurement:
         process: subprocess.Popen[bytes] | None = None
         probe = self.jobs.submission(QueuedJob(self.block.nodes, 1, ("true",)), SILENT, *on_node)
         try:
-            self._before()
+            self._before(may_be_down=self.block.of == "start" or began is not None)
             with JobProber(self.jobs, probe) as prober:
                 if began is None:
                     self._until_accepted(prober)
@@ -173,13 +174,13 @@ class _Measurement:
             with contextlib.suppress(CommandError):
                 self.jobs.cancel()
 
-    def _before(self) -> None:
+    def _before(self, may_be_down: bool) -> None:
         try:
             self._keep(CONFIG_BEFORE, CONFIG_COMMAND)
             if self.node:
                 self._keep_boot_time()
         except CommandError:
-            if self.block.of != "start":
+            if not may_be_down:
                 raise
         if not self.block.load:
             return

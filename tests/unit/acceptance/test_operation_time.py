@@ -127,6 +127,7 @@ def test_reboot():
 def test_start_of_the_whole_system():
     told = record(command=())
     assert times("start", told=told, found=evidence(before="")).seconds == 7
+    assert times("start", told=told, found=evidence(before=AFTER)).seconds == 7, "up before Kappa asked"
     with pytest.raises(InputError, match="slurmctld did not start anew"):
         times("start", told=told, found=evidence(before="", after=AFTER.replace("19:29:34", "19:20:00")))
 
