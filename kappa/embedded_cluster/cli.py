@@ -94,6 +94,11 @@ def _parser() -> argparse.ArgumentParser:
         "--adapters", type=int, metavar="N", help="adapters of each node, eth0, eth1, …; MPI uses eth0 (default: 2)"
     )
     up.add_argument("--no-accounting", action="store_true", help="start no slurmdbd and MariaDB; sacct will not work")
+    up.add_argument(
+        "--backup-controller",
+        action="store_true",
+        help="start a second slurmctld on node1, which takes over if the first one is silent for 30 s",
+    )
     up.add_argument("--timeout", type=float, default=300, metavar="S", help="give up after S seconds (default: 300)")
     up.add_argument("--print-env", action="store_true", help="print the shell command that sets PATH")
 
@@ -161,6 +166,7 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
         "scratch_fs": arguments.scratch_fs,
         "adapters": arguments.adapters,
         "accounting": False if arguments.no_accounting else None,
+        "backup_controller": arguments.backup_controller or None,
     }
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if arguments.light:

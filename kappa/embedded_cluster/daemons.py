@@ -17,7 +17,7 @@ from kappa.embedded_cluster.console import ClusterError, Deadline, failure
 from kappa.embedded_cluster.instance import DAEMON_ENVIRONMENT, Instance
 from kappa.embedded_cluster.layout import INSIDE, LOGIN, StateLayout
 from kappa.embedded_cluster.processes import MemberProcess, ProcessId, members
-from kappa.embedded_cluster.render import slurmd_port
+from kappa.embedded_cluster.render import backup_place, slurmd_port
 from kappa.embedded_cluster.wrappers import find_program
 
 # Files of MariaDB 10, and of MariaDB 11 since Debian 13.
@@ -117,7 +117,8 @@ class Daemon:
     @property
     def name(self) -> str:
         """Return the name, with the place if there are several: slurmctld, slurmd-node1."""
-        return f"{self.program}-{self.place}" if self.program in ("munged", "slurmd") else self.program
+        alone = self.place == LOGIN and self.program != "munged"
+        return self.program if alone else f"{self.program}-{self.place}"
 
 
 def _munged(place: str) -> Daemon:
@@ -146,7 +147,11 @@ def login_daemons(instance: Instance) -> list[Daemon]:
 def node_daemons(instance: Instance, node: str) -> list[Daemon]:
     # -b: jobs that ran when this node was lost do not run any more.
     slurmd = Daemon("slurmd", node, ("-b",), port=slurmd_port(node, instance.options))
-    return [slurmd] if instance.options.light else [_munged(node), slurmd]
+    if instance.options.light:
+        return [slurmd]
+    log = f"{INSIDE}/log/slurmctld-{node}.log"
+    backup = [Daemon("slurmctld", node, ("-L", log), port=6817)] if node == backup_place(instance.options) else []
+    return [_munged(node), *backup, slurmd]
 
 
 def all_daemons(instance: Instance) -> list[Daemon]:

@@ -41,6 +41,7 @@ class ClusterOptions:
     scratch_fs: str = "auto"
     accounting: bool = True
     adapters: int = 2
+    backup_controller: bool = False  # a second slurmctld, on node1
     light: bool = False  # nodes share network, processes and munged; their only own storage is memory
 
     def __post_init__(self) -> None:
@@ -55,6 +56,8 @@ class ClusterOptions:
                 f"--nodes {self.nodes}: the partitions cpu and gpu have half of the nodes each: "
                 f"give an even number from 2 to {most}{more}"
             )
+        if self.light and self.backup_controller:
+            raise ClusterError("--backup-controller: light nodes share the controller's network: remove --light")
         if self.light and (self.adapters, self.scratch_fs) != (1, "tmpfs"):
             raise ClusterError("--light: light nodes have one adapter, and tmpfs on /scratch: remove the other option")
         if self.cpus_per_node < 1:

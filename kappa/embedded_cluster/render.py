@@ -81,6 +81,11 @@ def slurm_address(node: str, options: ClusterOptions) -> str:
     return LOGIN_ADDRESS if options.light else node_address(node)
 
 
+def backup_place(options: ClusterOptions) -> str | None:
+    """Return the node of the second slurmctld, if there is one."""
+    return options.node_names[0] if options.backup_controller else None
+
+
 def rail_address(node: str, rail: int) -> str:
     """Return the address of a node's adapter ``eth<rail>``, which is in a separate network."""
     return f"10.{77 + rail}.0.{int(node.removeprefix('node'))}"
@@ -164,6 +169,7 @@ def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], mem
         )
     else:
         accounting = "AccountingStorageType=accounting_storage/none\n"
+    backup = backup_place(options)
     # A node's leaf switch is a feature, so that a job can ask for nodes of different switches.
     nodes = "\n".join(
         f"NodeName={node} NodeAddr={slurm_address(node, options)} Port={slurmd_port(node, options)} "
@@ -173,6 +179,7 @@ def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], mem
     return f"""\
 ClusterName=kappa
 SlurmctldHost={LOGIN}({LOGIN_ADDRESS})
+{f"SlurmctldHost={backup}({node_address(backup)})" if backup else "# no backup controller"}
 AuthType=auth/munge
 AuthInfo=socket=/run/munge/munge.socket.2
 CredType=cred/munge

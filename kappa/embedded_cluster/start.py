@@ -194,12 +194,13 @@ class Starter:
             since = time.monotonic()
             start_node(self._instance, node, self._deadline)
             self._note(f"{node} namespaces", since)
-        munged, slurmd = node_daemons(self._instance, node)
+        munged, *others = node_daemons(self._instance, node)
         self._ensure_daemon(munged)
         # A slurmd that finds no controller waits for seconds before it tries again.
         wait([controller])
         if controller.exception() is None:
-            self._ensure_daemon(slurmd)
+            for daemon in others:
+                self._ensure_daemon(daemon)
 
     def _ensure_light_nodes(self, controller: "Future[None]") -> None:
         wait([controller])

@@ -9,7 +9,9 @@ from kappa.embedded_cluster.console import ClusterError
 from kappa.embedded_cluster.layout import INSIDE, LOGIN, StateLayout, write_whole
 from kappa.embedded_cluster.processes import EXITING
 
-SLURM_COMMANDS = ("sbatch", "srun", "salloc", "scancel", "sacct", "sacctmgr", "squeue", "scontrol", "sinfo")
+SLURM_COMMANDS = (
+    "sbatch", "srun", "salloc", "scancel", "sacct", "sacctmgr", "squeue", "scontrol", "sinfo", "sdiag",
+)  # fmt: skip
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Variables of the host's Slurm, which would lead the commands to another cluster.
 HOST_VARIABLES = ("SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOBID")

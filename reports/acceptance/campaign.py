@@ -7,6 +7,7 @@
     families.json            families of checks that the clauses need, and that the site can run
     accepted/ID/             the signed dossier that the retained clause ID names, a copy (accepted.py)
     outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
+    operations/              repeats of clauses about operation (operations.py)
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
                              reframe.out
 
@@ -38,6 +39,7 @@ from kappa.core.ground.whole_files import read_text, sync_folder, write_atomical
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract, Selector, load_contract
+from reports.acceptance.operations import OPERATIONS
 from reports.acceptance.outage_log import LOG, RAW, WEEKS
 
 CONTRACT = "contract.yaml"
@@ -48,6 +50,7 @@ BY_RUN = (UNRESOLVED, FAMILIES, LOG)
 BY_COLLECTING = (RAW, WEEKS)
 #: Copies of accepted dossiers, by id of the retained clause.
 ACCEPTED = "accepted"
+_FOLDERS = (ATTEMPTS, ACCEPTED, OPERATIONS, *BY_COLLECTING)
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -105,8 +108,7 @@ def is_result(name: str) -> bool:
     path = pathlib.PurePosixPath(name)
     if name in BY_RUN or is_version(name):
         return True
-    folders = (ATTEMPTS, ACCEPTED, *BY_COLLECTING)
-    return len(path.parts) > 1 and path.parts[0] in folders and not path.parts[1].startswith(".")
+    return len(path.parts) > 1 and path.parts[0] in _FOLDERS and not path.parts[1].startswith(".")
 
 
 def _without_waivers(contract: Contract) -> Contract:

@@ -77,7 +77,7 @@ def chart_of(verdict: ClauseVerdict) -> Chart | None:
     clause, interval = verdict.clause, verdict.interval
     by_node = clause.statistic.kind == "every_node"
     worst = "worst node" if by_node else str(clause.statistic)
-    levels = [("threshold", clause.threshold, clause.requirement), ("statistic", verdict.value, worst)]
+    levels = [("threshold", clause.threshold, clause.limit), ("statistic", verdict.value, worst)]
     if clause.predicted:
         levels.append(("predicted", clause.predicted.value, "predicted"))
     ends = (interval.low, interval.high) if interval else (None, None)
@@ -199,7 +199,9 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
         sessions=sessions,
-        period=sorted(session.time_start for session in sessions),
+        period=sorted(
+            [*(session.time_start for session in sessions), *(o.started for v in verdict.clauses for o in v.operations)]
+        ),
         raw=raw,
         left_out=left_out,
         evidence=evidence,
@@ -277,7 +279,7 @@ def measured(verdict: ClauseVerdict) -> str:
     clause = verdict.clause
     same = verdict.value == clause.threshold
     text = figure(verdict.value) if same else figures.figure_apart(verdict.value, clause.threshold)
-    return f"{text} {clause.unit}".rstrip()
+    return "; ".join([f"{text} {clause.unit}".rstrip(), *verdict.broken])
 
 
 def interval(verdict: ClauseVerdict) -> str:

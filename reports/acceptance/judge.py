@@ -16,6 +16,7 @@ from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.index_verdict import IndexVerdict, judge_index
+from reports.acceptance.operation_verdict import OperationSample, judge_operation
 from reports.acceptance.outage_log import OutageLog, load_log
 from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
 from reports.acceptance.outage_weeks import signers
@@ -96,6 +97,10 @@ class ClauseVerdict:
     retained: RetainedVerdict | None = None
     """Of a retained clause with a usable accepted dossier."""
     index: IndexVerdict | None = None
+    operations: tuple[OperationSample, ...] = ()
+    """Of a clause about operation: the repeats behind ``samples``, with further figures."""
+    broken: tuple[str, ...] = ()
+    """What else than the value breaks a clause about operation."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -156,6 +161,8 @@ def judge(campaign: Campaign) -> ContractVerdict:
         for clause in contract.clauses:
             if clause.outages:
                 judged[clause.id] = judge_outage_clause(clause, contract, log, remarks[clause.id])
+            elif clause.operation:
+                judged[clause.id] = judge_operation_clause(clause, campaign, remarks[clause.id])
             elif clause.retained:
                 judged[clause.id] = judge_retained_clause(clause, campaign, attempts, unresolved, remarks[clause.id])
             elif clause.index:
@@ -223,12 +230,37 @@ def judge_clause(
     )
 
 
+_OUTCOMES = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}
+
+
+def judge_operation_clause(clause: Clause, campaign: Campaign, about_waiver: list[str]) -> ClauseVerdict:
+    """Judge a clause about operation by the answers that the campaign keeps."""
+    judgement = judge_operation(clause, campaign.folder)
+    outcome = _OUTCOMES[judgement.met]
+    values = [sample.value for sample in judgement.samples]
+    return ClauseVerdict(
+        clause=clause,
+        outcome=_excused(clause, outcome),
+        without_waiver=outcome,
+        samples=tuple(
+            ClauseSample(one.value, one.repeat, one.nodes, None, one.jobs, one.attempt) for one in judgement.samples
+        ),
+        value=judgement.value,
+        interval=interval_of(clause.statistic, values) if values else None,
+        problems=judgement.problems,
+        remarks=(*about_waiver, *judgement.remarks),
+        series=(),
+        operations=judgement.samples,
+        broken=judgement.broken,
+    )
+
+
 def judge_outage_clause(
     clause: Clause, contract: Contract, log: OutageLog, about_waiver: list[str]
 ) -> ClauseVerdict:
     """Judge a clause about outages by the campaign's outage log."""
     judgement = judge_outages(clause, contract, log)
-    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[judgement.met]
+    outcome = _OUTCOMES[judgement.met]
     return ClauseVerdict(
         clause=clause,
         outcome=_excused(clause, outcome),
@@ -279,7 +311,7 @@ def _derived(
     problems: tuple[str, ...],
     remarks: tuple[str, ...],
 ) -> ClauseVerdict:
-    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[met]
+    outcome = _OUTCOMES[met]
     found = retained or index
     return ClauseVerdict(
         clause=clause,

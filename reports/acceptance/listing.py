@@ -6,7 +6,8 @@ from typing import Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
-from kappa.core.sites.contract import Contract
+from kappa.core.sites.contract import Clause, Contract
+from reports.acceptance import duration_figures, mix_figures
 from reports.acceptance.index_verdict import IndexVerdict
 from reports.acceptance.judge import ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.acceptance.outage_page import planned_availability, planned_tests
@@ -37,6 +38,9 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
             say(f"  {one.id} {one.statistic}: {planned_availability(one.availability)}")
     for rerun in planned.reruns:
         say("\n".join(f"  {line}" for line in rerun.lines))
+        lines = _operation_lines(one)
+        if lines:
+            say("\n".join(f"  {line}" for line in (f"{one.id} {one.statistic} {one.requirement}", *lines)))
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
     bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)
@@ -45,6 +49,12 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
         f"{'at most' if bound else 'about'} {duration(sum(known))}"
         + (f" and {counted(unknown, 'series', 'series')} without a time limit" if unknown else "")
     )
+
+
+def _operation_lines(clause: Clause) -> list[str]:
+    if clause.mix:
+        return mix_figures.plan_lines(clause.mix)
+    return duration_figures.plan_lines(clause.duration, clause.id) if clause.duration else []
 
 
 def _time(item: PlannedSeries) -> str:
@@ -113,6 +123,8 @@ def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
         **({"outages": _outages(verdict.outages)} if verdict.outages else {}),
         **({"retained": _retained(verdict.retained)} if verdict.retained else {}),
         **({"index": _index(verdict.index)} if verdict.index else {}),
+        **({"operations": [{"repeat": one.repeat, **one.figures} for one in verdict.operations]}
+           if verdict.operations else {}),
         "problems": verdict.problems,
         "remarks": verdict.remarks,
     }

@@ -14,6 +14,7 @@ from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import CaseSeries, Families, selects
+from reports.acceptance.mix_figures import MixPlan, mix_plan
 from reports.acceptance.outage_page import planned_tests
 
 if TYPE_CHECKING:
@@ -187,4 +188,16 @@ def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
             for one in planned_tests(contract)
         ],
         "retained": [one.document for one in planned.reruns],
+        "mixes": [
+            {"clause": clause.id, "repeats": clause.repeats, **_mix(mix_plan(clause.mix))}
+            for clause in contract.clauses
+            if clause.mix
+        ],
     }
+
+
+def _mix(found: MixPlan) -> dict[str, Any]:
+    return {
+        "jobs": found.jobs, "node_seconds": found.node_seconds, "least_s": found.least_s, "packed_s": found.packed_s,
+        "highest_efficiency": found.highest,
+    }  # fmt: skip

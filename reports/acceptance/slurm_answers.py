@@ -28,7 +28,10 @@ _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _FREE_TEXT = re.compile(r"\s(?:Reason|Comment|Extra)=")
 _TIME_KEYS = re.compile(r"\b(NodeName|BootTime|SlurmdStartTime)=(\S+)")
 _CONTROLLER_START = re.compile(r"^BOOT_TIME\s*=\s*(\S+)\s*$", re.MULTILINE)
-_TIMEOUT = re.compile(r"^SlurmdTimeout\s*=\s*(\d+) sec\s*$", re.MULTILINE)
+_ANSWERED = re.compile(r"^Configuration data as of (\S+)\s*$", re.MULTILINE)
+_TIMEOUT, _FAILOVER = (
+    re.compile(rf"^{name}\s*=\s*(\d+) sec\s*$", re.MULTILINE) for name in ("SlurmdTimeout", "SlurmctldTimeout")
+)
 
 
 @dataclass(frozen=True)
@@ -71,14 +74,14 @@ def parse_events(text: str) -> list[NodeEvent]:
     :raises InputError: a line is no event; names it.
     """
     found = []
-    for number, line in _lines(text, "sacctmgr"):
+    for number, line in answer_lines(text, "sacctmgr"):
         fields = line.split("|", 4)
         reason, bar, user = fields[-1].rpartition("|")
         if len(fields) != 5 or not bar or not _NODE.fullmatch(fields[0]):
-            raise _odd("sacctmgr", number, "NODE|START|END|STATE|REASON|USER", line)
-        start, end = _moment(fields[1], "sacctmgr", number), _end(fields[2], "sacctmgr", number)
+            raise odd_answer("sacctmgr", number, "NODE|START|END|STATE|REASON|USER", line)
+        start, end = _moment(fields[1], "sacctmgr", number), time_of(fields[2], "sacctmgr", number)
         if start is None:
-            raise _odd("sacctmgr", number, "a start", line)
+            raise odd_answer("sacctmgr", number, "a start", line)
         found.append(NodeEvent(number, fields[0], start, end, fields[3].strip(), reason.strip(), user.strip()))
     return found
 
@@ -89,11 +92,11 @@ def parse_jobs(text: str) -> list[EndedJob]:
     :raises InputError: a line is no job; names it.
     """
     found = []
-    for number, line in _lines(text, "sacct"):
+    for number, line in answer_lines(text, "sacct"):
         fields = line.split("|")
         if len(fields) != 6 or not fields[0]:
-            raise _odd("sacct", number, "JOB|STATE|NODES|NODELIST|START|END", line)
-        end = _end(fields[5], "sacct", number)
+            raise odd_answer("sacct", number, "JOB|STATE|NODES|NODELIST|START|END", line)
+        end = time_of(fields[5], "sacct", number)
         if end is None or fields[3] in ("None assigned", ""):
             continue
         try:
@@ -110,32 +113,36 @@ def parse_nodes(text: str) -> list[NodeStart]:
     :raises InputError: a line is no node; names it.
     """
     found = []
-    for number, line in _lines(text, "scontrol"):
+    for number, line in answer_lines(text, "scontrol"):
         keys = dict(_TIME_KEYS.findall(_FREE_TEXT.split(line)[0]))
         if not _NODE.fullmatch(keys.get("NodeName", "")):
-            raise _odd("scontrol", number, "NodeName=…", line)
-        boot, daemon = (_end(keys.get(key, ""), "scontrol", number) for key in ("BootTime", "SlurmdStartTime"))
+            raise odd_answer("scontrol", number, "NodeName=…", line)
+        boot, daemon = (time_of(keys.get(key, ""), "scontrol", number) for key in ("BootTime", "SlurmdStartTime"))
         found.append(NodeStart(number, keys["NodeName"], boot, daemon))
     return found
 
 
 @dataclass(frozen=True)
 class ControllerFacts:
-    """When slurmctld was started, and how long it waits for a node, in seconds."""
+    """When slurmctld was started and answered, and how long it waits for a node, and a backup for it, in seconds."""
 
     started: int | None
     node_timeout_s: int
+    answered: int | None
+    failover_s: int
 
 
 def parse_config(text: str) -> ControllerFacts:
     """Read ``CONFIG_COMMAND``'s answer; what it does not say is unknown, or 0 s."""
-    started, patience = _CONTROLLER_START.search(text), _TIMEOUT.search(text)
-    return ControllerFacts(
-        _end(started[1], "scontrol", 1) if started else None, int(patience[1]) if patience else 0
+    started, answered = (
+        time_of(found[1], "scontrol", 1) if (found := pattern.search(text)) else None
+        for pattern in (_CONTROLLER_START, _ANSWERED)
     )
+    patience, failover = (int(found[1]) if (found := pattern.search(text)) else 0 for pattern in (_TIMEOUT, _FAILOVER))
+    return ControllerFacts(started, patience, answered, failover)
 
 
-def _lines(text: str, command: str) -> Iterator[tuple[int, str]]:
+def answer_lines(text: str, command: str) -> Iterator[tuple[int, str]]:
     if text and not text.endswith("\n"):
         raise InputError(f"{command}: its answer is cut off, the last line has no end")
     for number, line in enumerate(text.split("\n")[:-1], start=1):
@@ -147,12 +154,12 @@ def _moment(text: str, command: str, number: int) -> int | None:
     try:
         return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
     except ValueError:
-        raise _odd(command, number, "a time such as 2026-12-03T03:58:40", text) from None
+        raise odd_answer(command, number, "a time such as 2026-12-03T03:58:40", text) from None
 
 
-def _end(text: str, command: str, number: int) -> int | None:
+def time_of(text: str, command: str, number: int) -> int | None:
     return None if text in (*_OPEN, "N/A") else _moment(text, command, number)
 
 
-def _odd(command: str, number: int, expected: str, found: str) -> InputError:
+def odd_answer(command: str, number: int, expected: str, found: str) -> InputError:
     return InputError(f"{command}, line {number}: expected {expected}; found {one_line(found, 120)!a}")

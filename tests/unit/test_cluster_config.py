@@ -72,6 +72,7 @@ class TestOptions:
             ({"cpus_per_node": 0}, "--cpus-per-node 0"),
             ({"scratch_bytes": 1024}, "--scratch-size 1024 B"),
             ({"scratch_fs": "xfs"}, "--scratch-fs xfs"),
+            ({"light": True, "backup_controller": True}, "--backup-controller"),
         ],
     )
     def test_a_wrong_option_is_named(self, wrong: dict[str, int], named: str) -> None:
@@ -121,6 +122,12 @@ class TestSlurmConf:
         assert settings["TopologyPlugin"] == "topology/tree"
         assert settings["JobRequeue"] == "0"
         assert "batch_sched_delay=0" in settings["SchedulerParameters"].split(",")
+
+    def test_a_backup_controller_is_on_the_first_node(self) -> None:
+        text = render.render_slurm_conf(ClusterOptions(backup_controller=True), (), 2048)
+        hosts = [line for line in text.splitlines() if line.startswith("SlurmctldHost=")]
+        assert hosts == ["SlurmctldHost=login(10.77.0.254)", "SlurmctldHost=node1(10.77.0.1)"]
+        assert "node1(10.77.0.1)" not in render.render_slurm_conf(ClusterOptions(), (), 2048)
 
     def test_without_accounting(self) -> None:
         settings = settings_of(render.render_slurm_conf(ClusterOptions(accounting=False), (), 2048))

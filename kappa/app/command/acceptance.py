@@ -1,4 +1,4 @@
-"""``kappa acceptance``: ``plan``, ``run``, ``report``, ``sign`` and ``log``."""
+"""``kappa acceptance``: ``plan``, ``run``, ``time``, ``report``, ``sign`` and ``log``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kappa.app.command.acceptance_log import add_log
+from kappa.app.command.acceptance_time import add_time
 from kappa.app.command.arguments import SITE_HELP, Words, add_json, alone, parser, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -30,6 +31,7 @@ Check a contract, clause by clause, with repeated runs. The contract is the file
 _EXAMPLES = """\
   kappa acceptance plan embedded                    show what would run, on how many nodes, for how long
   kappa acceptance run embedded acceptance-2026     stop it at any time; the same command continues
+  kappa acceptance time embedded acceptance-2026 T1 time a restart of slurmctld, for a clause of duration
   kappa acceptance report acceptance-2026           write acceptance-2026/dossier
   kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
   kappa acceptance log acceptance-2026 show         show the outages, for clauses of reliability and availability
@@ -125,8 +127,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     signing.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
     signing.set_defaults(act=_sign)
 
+    add_time(actions, of_site, _site)
     add_log(actions)
-    return words.parse_args(arguments)
+    # argparse would give the words after `--` to other arguments.
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = words.parse_args(arguments[:end])
+    options.command = arguments[end + 1 :]
+    if options.command and options.action != "time":
+        words.error(f"unexpected words after --: {clean(' '.join(options.command))}")
+    return options
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -153,6 +162,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.acceptance import run as run_left
+    from kappa.app.conduct.mix_running import run_mixes
     from kappa.app.conduct.session import Conductor
     from reports.acceptance.accepted import accepted_dossiers, keep_copies
     from reports.acceptance.campaign import Campaign
@@ -173,6 +183,7 @@ def _run(options: argparse.Namespace) -> int:
                 for clause, why in planned.unresolved.items():
                     say(f"{clause}: not run: {why}")
                 run_left(campaign, planned, site, conductor, options.again)
+                run_mixes(campaign, contract, site, conductor, options.again)
         except StoppedError as err:
             say(f"{err}; finished repeats are kept; run the same command to continue")
             return INTERRUPTED

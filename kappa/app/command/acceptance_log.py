@@ -52,8 +52,8 @@ def add_log(actions: Any) -> None:
     adding = what.add_parser("add", help="append an entry or a correction by hand")
     adding.add_argument("what", metavar="WHAT", choices=EVENTS, help=", ".join(EVENTS))
     adding.add_argument("--party", metavar="ROLE", required=True, help="who writes it: a role of the contract")
-    adding.add_argument("--start", metavar="TIME", type=_moment, help="with a zone: 2026-12-03T03:58Z")
-    adding.add_argument("--end", metavar="TIME", type=_moment, help="without it the outage goes on")
+    adding.add_argument("--start", metavar="TIME", type=moment, help="with a zone: 2026-12-03T03:58Z")
+    adding.add_argument("--end", metavar="TIME", type=moment, help="without it the outage goes on")
     adding.add_argument("--nodes", metavar="LIST", default="", help="such as n[001-032]")
     adding.add_argument("--scheduled", action="store_true", help="agreed before it begins, as the contract asks")
     adding.add_argument("--cause", metavar="TEXT", default=None, help="outages of one cause may be one interrupt")
@@ -79,7 +79,11 @@ def add_log(actions: Any) -> None:
     showing.set_defaults(act=_show)
 
 
-def _moment(text: str) -> datetime.datetime:
+def moment(text: str) -> datetime.datetime:
+    """Return a time of the command line in UTC.
+
+    :raises ArgumentTypeError: it is no time, or has no zone.
+    """
     try:
         found = datetime.datetime.fromisoformat(text)
     except ValueError:

@@ -1,6 +1,7 @@
 """Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
 
-A clause is about one series of measurements, or has a block of ``outage_clauses.py`` or ``derived_clauses.py``.
+A clause is about one series of measurements, or has a block of ``outage_clauses.py``, ``operation_clauses.py`` or
+``derived_clauses.py``.
 """
 
 import datetime
@@ -17,6 +18,7 @@ from msgspec.structs import asdict
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
 from kappa.core.sites.derived_clauses import Index, Retained
+from kappa.core.sites.operation_clauses import JobMix, OperationTime
 from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
@@ -113,7 +115,7 @@ class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
 
 # Keys that a clause about a series needs, all of them.
 _OF_SERIES = ("selector", "statistic", "comparison", "threshold", "repeats")
-_BLOCKS = ("reliability", "availability", "retained", "index")
+_BLOCKS = ("reliability", "availability", "retained", "index", "mix", "duration")
 
 
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,33 +137,49 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ) = field(name="statistic", default=None)
     compared: Literal["at_least", "at_most"] | None = field(name="comparison", default=None)
     bound: _Threshold | None = field(name="threshold", default=None)
-    repeats: Annotated[int, Meta(ge=1, le=1000)] = 0
+    stated_repeats: Annotated[int, Meta(ge=1, le=1000)] = field(name="repeats", default=0)
     reliability: Reliability | None = None
     availability: Availability | None = None
     retained: Retained | None = None
     index: Index | None = None
+    mix: JobMix | None = None
+    duration: OperationTime | None = None
     mandatory: bool
     predicted: Predicted | None = None
     waiver: Waiver | None = None
 
     def __post_init__(self) -> None:
-        given = (self.selected, self.over, self.compared, self.bound, self.repeats or None)
-        blocks = sum(getattr(self, key) is not None for key in _BLOCKS)
+        given = (self.selected, self.over, self.compared, self.bound, self.stated_repeats or None)
+        blocks = sum(getattr(self, name) is not None for name in _BLOCKS)
         lacking = [key for key, value in zip(_OF_SERIES, given, strict=True) if value is None]
         if blocks > 1 or (blocks and len(lacking) < len(_OF_SERIES)):
             raise ValueError(f"expected the keys of a series, or one of {', '.join(_BLOCKS)}, found more than one")
         if not blocks and lacking:
-            raise ValueError(f"expected the key {lacking[0]}, or a block {' or '.join(_BLOCKS)}")
+            raise ValueError(f"expected the key {lacking[0]}, or one of {', '.join(_BLOCKS)}")
 
     @property
-    def block(self) -> Reliability | Availability | Retained | Index | None:
-        """Return the block; ``None`` when the clause is about a series."""
-        return self.outages or self.retained or self.index
+    def block(self) -> Reliability | Availability | Retained | Index | JobMix | OperationTime | None:
+        """Return the clause's block; ``None`` when the clause is about a series."""
+        return self.operation or self._of_figures
 
     @property
     def outages(self) -> Reliability | Availability | None:
         """Return what the clause demands of outages."""
         return self.reliability or self.availability
+
+    @property
+    def _of_figures(self) -> Reliability | Availability | Retained | Index | None:
+        """Return the block with ``title`` and ``least``."""
+        return self.outages or self.retained or self.index
+
+    @property
+    def operation(self) -> JobMix | OperationTime | None:
+        """Return what the clause demands of the operation."""
+        return self.mix or self.duration
+
+    @property
+    def repeats(self) -> int:
+        return self.operation.repeats if self.operation else self.stated_repeats
 
     @property
     def selector(self) -> Selector:
@@ -170,8 +188,10 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def statistic(self) -> Statistic:
-        if self.block:
-            return Statistic(self.block.title)
+        if self._of_figures:
+            return Statistic(self._of_figures.title)
+        if self.operation:
+            return Statistic(self.operation.statistic)
         if not isinstance(self.over, _StatisticOf):
             return Statistic(self.over or "")
         if self.over.percentile is not None:
@@ -180,12 +200,14 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def comparison(self) -> Literal["at_least", "at_most"]:
-        return self.compared or "at_least"
+        return self.operation.comparison if self.operation else self.compared or "at_least"
 
     @property
     def threshold(self) -> float:
         """The threshold, in ``unit``."""
-        return self.bound.value if self.bound else self.block.least if self.block else math.nan
+        if self.operation:
+            return self.operation.threshold
+        return self.bound.value if self.bound else self._of_figures.least if self._of_figures else math.nan
 
     @property
     def unit(self) -> str:
@@ -195,6 +217,11 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def requirement(self) -> str:
         if self.block:
             return self.block.requirement
+        return self.limit
+
+    @property
+    def limit(self) -> str:
+        """Return the threshold with its sign and unit."""
         sign = "≥" if self.comparison == "at_least" else "≤"
         return f"{sign} {figure(self.threshold)} {self.unit}".rstrip()
 

@@ -83,5 +83,5 @@ def test_a_clause_about_outages_needs_the_definitions(load):
 
 def test_a_clause_about_nothing_says_what_it_lacks(load):
     block = next(line for line in GOOD.splitlines(keepends=True) if "reliability:" in line)
-    with pytest.raises(InputError, match=r"line 11: .*expected the key selector, or a block reliability or avail"):
+    with pytest.raises(InputError, match=r"line 11: .*expected the key selector, or one of reliability"):
         load(GOOD.replace(block, ""))
