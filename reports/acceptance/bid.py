@@ -27,12 +27,12 @@ from reports.acceptance.tender import (
 )
 
 
-class _Head(msgspec.Struct):
+class _PackedHead(msgspec.Struct):
     rules: RunRules
 
 
 class _Packed(msgspec.Struct):
-    contract: _Head
+    contract: _PackedHead
     clauses: tuple[dict[str, Any], ...]
 
 

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.sites.contract import Clause, Contract, Predicted
+from kappa.core.sites.tender_terms import COMMITMENTS
 
 _Line = Annotated[
     str, Meta(max_length=500, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
@@ -30,7 +31,7 @@ class Committed(Struct, frozen=True, forbid_unknown_fields=True):
     unit: str
 
 
-class Evidence(Struct, frozen=True, forbid_unknown_fields=True):
+class BidEvidence(Struct, frozen=True, forbid_unknown_fields=True):
     """The figure behind a commitment, in the clause's unit."""
 
     value: _Number
@@ -46,7 +47,7 @@ class Evidence(Struct, frozen=True, forbid_unknown_fields=True):
 class ClauseBid(Struct, frozen=True, forbid_unknown_fields=True):
     clause: str
     committed: Committed
-    evidence: Evidence
+    evidence: BidEvidence
 
 
 class BidHead(Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,8 +67,10 @@ class Bid(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def asked(clause: Clause) -> str:
-    """Return the direction and the unit of the commitment, in words: ``at most, in us``."""
-    return f"{clause.comparison.replace('_', ' ')}, {f'in {clause.unit}' if clause.unit else 'without unit'}"
+    """Return the direction and the unit of the commitment, in words: ``at most, in us``. Name the key of a block."""
+    places = [one.key for one in COMMITMENTS if clause.block and getattr(clause, one.block, None) is clause.block]
+    direction = " ".join([*places, clause.comparison.replace("_", " ")])
+    return f"{direction}, {f'in {clause.unit}' if clause.unit else 'without unit'}"
 
 
 def condition(clause: Clause) -> str:

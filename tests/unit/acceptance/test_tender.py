@@ -1,6 +1,5 @@
 """A tender: what the pack has, that a bid becomes the contract, and that each other bid is refused by its line."""
 
-import json
 import re
 
 import pytest
@@ -109,6 +108,7 @@ def test_the_pack_has_no_commitment(pack):
     folder = pack()
     text = "".join(path.read_text() for path in folder.iterdir() if path.suffix in (".yaml", ".html"))
     assert "secret" not in text and "promised_h:" not in text and "share:" not in text
+    assert "# promised_h at least, in h\n" in text and "# at most, in us\n" in text and "# share at least, in %" in text
     kept = yaml.safe_load((folder / "contract.yaml").read_text())
     assert [one["threshold"] for one in kept["clauses"] if "threshold" in one] == [{"unit": "us"}] * 2
     with pytest.raises(InputError, match="line "):
