@@ -9,15 +9,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.sites.contract import load_contract
 from reports.acceptance.dossier import Proof
-from reports.acceptance.signature import (
-    MANIFEST,
-    SignatureState,
-    check,
-    differences,
-    manifest_of,
-    sha256,
-    sign,
-)
+from reports.acceptance.signature import MANIFEST, SignatureState, check, differences, manifest_of, sha256, sign
 
 
 def require_intact(folder: pathlib.Path) -> None:
@@ -55,6 +47,8 @@ def verify_paper(path: pathlib.Path, keys: Sequence[str]) -> Proof:
     :raises InputError: there is no manifest.
     """
     folder = _folder_of(path)
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{clean(str(path))}: expected a tender pack, or a contract that `kappa tender sign` signed")
     proof = Proof(differences(folder), [], [])
     if not path.is_dir() and not proof.problems and sha256(path) != sha256(folder / path.name):
         proof.problems.append(f"{clean(str(path))} differs from the signed copy in {clean(str(folder))}")

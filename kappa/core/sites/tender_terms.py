@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from msgspec import Meta, Struct
 
 _Line = Annotated[
-    str, Meta(max_length=200, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
+    str, Meta(max_length=500, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
 ]
 _Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$(?!\n)", description="a SHA-256 in hexadecimal")]
 

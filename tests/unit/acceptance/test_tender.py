@@ -19,6 +19,7 @@ from tests.unit.acceptance.conftest import Filled, clause, contract
 from tests.unit.acceptance.test_dossier import HOSTILE, alter
 from tests.unit.acceptance.test_index import index
 from tests.unit.acceptance.test_outage_clauses import GOOD as OUTAGES
+from tests.unit.acceptance.test_signature import needs_minisign
 
 RULES = {"may_tune": ["compiler flags", "MPI"], "repeats_by": "buyer", "clock": "program"}
 OF_OUTAGES = yaml.safe_load(OUTAGES)
@@ -224,6 +225,7 @@ def test_text_in_the_forms_is_harmless(pack, fill, tmp_path):
     assert without_bid(load_contract(tmp_path / "adopted.yaml")) == load_contract(tmp_path / "acceptance.yaml")
 
 
+@needs_minisign
 def test_the_command_packs_adopts_and_signs(pack, fill, tmp_path, keys, capsys):
     folder, new = str(tmp_path / "new"), str(tmp_path / "adopted.yaml")
     pack()
@@ -232,6 +234,8 @@ def test_the_command_packs_adopts_and_signs(pack, fill, tmp_path, keys, capsys):
     assert main(["tender", "pack", str(tmp_path / "acceptance.yaml"), "-o", folder]) == 2
     bid = str(fill(tmp_path / "new"))
     assert [main(["tender", "adopt", folder, bid, *output]) for output in ([], ["-o", new], ["-o", new])] == [0, 0, 2]
+    assert main(["tender", "verify", new]) == 2
+    assert "expected a tender pack, or a contract that" in capsys.readouterr().err
     for name in ("Buyer", "Vendor"):
         assert main(["tender", "sign", new, f"minisign:{keys[name][1]}", "--party", name]) == 0
     both = [word for public, _ in keys.values() for word in ("--key", public)]
