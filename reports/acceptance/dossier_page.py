@@ -20,7 +20,7 @@ from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
-from reports.acceptance.pieces_page import piece_table
+from reports.acceptance.pieces_page import commitment_table, piece_table
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
 from reports.verdict.excuse import judge_attempt
@@ -184,6 +184,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         if CaseSeries.of(case) == attempt.series
     ]
     sessions = [attempt.session for attempt in verdict.attempts if attempt.session]
+    suite_revisions = provenance.suite_revisions(cases)
     return template_environment("reports.acceptance").get_template("dossier.html.j2").render(
         verdict=verdict,
         contract=verdict.contract,
@@ -197,7 +198,8 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         outages=_outage_sections(verdict),
         pieces={v.clause.id: piece_table(v) for v in verdict.clauses},
         listings=provenance.listings(cases),
-        suite_revisions=provenance.suite_revisions(cases),
+        commitments=commitment_table(verdict, suite_revisions),
+        suite_revisions=suite_revisions,
         sessions=sessions,
         period=sorted(
             [*(session.time_start for session in sessions), *(o.started for v in verdict.clauses for o in v.operations)]
@@ -205,7 +207,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         raw=raw,
         left_out=left_out,
         evidence=evidence,
-        style=_style(),
+        style=stylesheet(),
         figure=figure,
         folded=node_lists.folded,
         moment=figures.moment,
@@ -230,11 +232,11 @@ def _outage_sections(verdict: ContractVerdict) -> dict[str, OutageSection | None
 def characteristic_page(contract: Contract) -> str:
     """A page with the operating characteristic of each reliability clause; everything in it is escaped."""
     return template_environment("reports.acceptance").get_template("characteristic.html.j2").render(
-        contract=contract, tests=planned_tests(contract), style=_style(), renderer=renderer()
+        contract=contract, tests=planned_tests(contract), style=stylesheet(), renderer=renderer()
     )
 
 
-def _style() -> Markup:
+def stylesheet() -> Markup:
     return Markup(resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8"))
 
 

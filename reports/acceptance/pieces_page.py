@@ -1,10 +1,15 @@
-"""What the dossier's page shows of a clause about other clauses' figures: facts, and a table of the figures."""
+"""What the dossier's page shows of a clause about other clauses' figures: facts, and a table of the figures.
 
+The table of a contract from a bid has the figures of all clauses.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.sites.contract import Clause
 from reports.acceptance.index_verdict import IndexVerdict
-from reports.acceptance.judge import ClauseVerdict
+from reports.acceptance.judge import ClauseVerdict, ContractVerdict
 from reports.acceptance.retained import RetainedVerdict
 
 _MET = {True: "✔ met", False: "✘ not met", None: "○ incomplete"}
@@ -70,6 +75,50 @@ def _index(found: IndexVerdict) -> PieceTable:
         ],
         "Rate: times as fast as the reference. The index is the geometric mean of the rates, each with its weight.",
     )
+
+
+def commitment_table(verdict: ContractVerdict, suites: Sequence[str]) -> PieceTable | None:
+    """Return the table of committed, projected, measured and retained figures; ``None`` if none comes from a bid.
+
+    :param suites: revisions of the suite that measured.
+    """
+    rows = [row for one in verdict.clauses for row in _commitments(one)]
+    if not any(clause.predicted and clause.predicted.basis for clause, _ in rows):
+        return None
+    tender = verdict.contract.tender
+    origin = (
+        f"The commitments are from the bid of {tender.bidder}, {tender.date} (SHA-256 {tender.bid[:16]}…, pack "
+        f"{tender.pack[:16]}…). Tuned: {', '.join(tender.tuned) or 'nothing'}. Frozen suite: {tender.suite}; measured "
+        f"with {', '.join(suites) or 'no suite yet'}. "
+        if tender
+        else ""
+    )
+    return PieceTable(
+        (),
+        ("Clause", "Committed", "Projected", "Measured", "Retained"),
+        [cells for _, cells in rows],
+        f"{origin}Projected: the bidder's figure, and whether it was measured elsewhere or projected. Retained: the "
+        "figure of the rerun, as a share of the accepted one.",
+    )
+
+
+def _commitments(verdict: ClauseVerdict) -> Iterator[tuple[Clause, tuple[str, ...]]]:
+    """Yield the clause with its cells, and then each accepted clause that it reruns."""
+    clause, value = verdict.clause, _measured(verdict)
+    found = (NOTHING, value) if clause.retained else (value, NOTHING)
+    yield clause, (clause.id, clause.requirement, _projected(clause), *found)
+    for one in verdict.retained.figures if verdict.retained else ():
+        before = one.accepted.clause
+        share = "" if one.share is None else f" ({figure(100 * one.share)} %)"
+        names = f"{clause.id}/{before.id}", before.requirement, _projected(before)
+        yield before, (*names, _measured(one.accepted), f"{_measured(one.now)}{share}")
+
+
+def _projected(clause: Clause) -> str:
+    if not clause.predicted:
+        return NOTHING
+    words = f"{figure(clause.predicted.value)} {clause.unit}".rstrip()
+    return f"{words} ({clause.predicted.basis})" if clause.predicted.basis else words
 
 
 def _measured(verdict: ClauseVerdict) -> str:

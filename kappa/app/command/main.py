@@ -71,6 +71,7 @@ COMMANDS = {
     "ack": Command("acknowledge", "acknowledge a finding until a day, with a reason"),
     "quarantine": Command("quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
     "return": Command("return_node", "test nodes in quarantine, and resume nodes that pass"),
+    "tender": Command("tender", "ask for bids on a contract, and make a bid the contract"),
     "acceptance": Command("acceptance", "plan, run and report an acceptance by contract"),
     "verify": Command("verify", "check that a dossier is unaltered"),
     "cluster": Command("cluster", "start, stop, inspect and enter the embedded cluster"),

@@ -21,6 +21,7 @@ from kappa.core.sites.derived_clauses import Index, Retained
 from kappa.core.sites.operation_clauses import JobMix, OperationTime
 from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
+from kappa.core.sites.tender_terms import RunRules, TenderOrigin
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.modes import MODES
 
@@ -101,10 +102,14 @@ class _Threshold(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Predicted(Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure from a model, a data sheet or a paper, in the threshold's unit; it does not change the verdict."""
+    """A figure from a model, a data sheet or a paper, in the threshold's unit; it does not change the verdict.
+
+    A figure from a bid has a ``basis``.
+    """
 
     value: _Number
     source: _Text
+    basis: Literal["measured", "projected"] | None = None
 
 
 class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
@@ -234,7 +239,7 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     ``system`` is the name of the ReFrame system. Only checks with the tag ``mode`` run. ``parties`` maps a role, for
     instance buyer or vendor, to a name; each party signs. ``observation`` defines outages for all
-    clauses.
+    clauses. ``rules`` and ``tender`` are of a tender.
     """
 
     title: _Text
@@ -243,6 +248,12 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: _Name | None = None
     parties: Annotated[dict[_Text, _Text], Meta(min_length=1, max_length=8)]
     observation: OutageTerms | None = None
+    rules: RunRules | None = None
+    tender: TenderOrigin | None = None
+
+    def __post_init__(self) -> None:
+        if self.rules and self.rules.repeats_by not in self.parties:
+            raise ValueError(f"rules.repeats_by: expected one of {', '.join(self.parties)}")
 
 
 class Contract(_Head, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import datetime
 import json
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -28,7 +29,7 @@ pytestmark = needs_minisign
 OLD = (9, 9.1, 8.9, 9, 9.2, 8.8)
 # The second one reads the same metric as if more were better.
 CLAUSES = (
-    clause(repeats=6),
+    clause(repeats=6, predicted={"value": 8, "source": "a bid", "basis": "measured"}),
     clause(id="B2", comparison="at_least", threshold={"value": 5, "unit": "us"}, repeats=6),
     clause(id="B3", threshold={"value": 5, "unit": "us"}, repeats=7, mandatory=False),
 )
@@ -229,6 +230,12 @@ def test_the_dossier_has_the_accepted_one_and_each_figure(dossier, signed):
     page = (dossier / "dossier.html").read_text()
     for cell in ("≤ 10 us", "9 us", "≥ 8.1 us", "100 %", "✔ met"):
         assert f">{cell}</td>" in page
+    rows = re.findall("<tr>(.*?)</tr>", page.partition("<h2>Commitments</h2>")[2].partition("</table>")[0])
+    assert [re.findall("<td[^>]*>(.*?)</td>", row) for row in rows[1:]] == [
+        ["R1", "≥ 90 %", "–", "–", "100 %"],
+        ["R1/B1", "≤ 10 us", "8 us (measured)", "9 us", "9 us (100 %)"],
+        ["R1/B2", "≥ 5 us", "–", "9 us", "9 us (100 %)"],
+    ]
     [found] = json.loads((dossier / "verdict.json").read_text())["clauses"]
     assert [(one["accepted"], one["share"], one["met"]) for one in found["retained"]["figures"]] == [(9, 1, True)] * 2
 
