@@ -1,11 +1,8 @@
 """Provenance of a result: programs, nodes and versions. The job collects them on its first node."""
 
-import contextlib
 import dataclasses
-import functools
 import pathlib
 import shlex
-import subprocess
 
 import msgspec
 import reframe as rfm
@@ -13,9 +10,8 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa import __version__
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.folders import installed
+from kappa.core.ground.revision import suite_revision
 from kappa.core.ground.whole_files import read_text
 from kappa.core.record import evidence
 from reframe_checks.base.job_files import sourced
@@ -122,19 +118,3 @@ def parse_provenance(text: str) -> dict:
         else:
             result["sha256"], result["executable"] = digest, path
     return result
-
-
-@functools.cache
-def suite_revision() -> str:
-    """Return ``git describe`` of this suite, or the package's version if the suite is not a checkout."""
-    if not installed():  # an installed package may lie inside another checkout
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            described = subprocess.run(
-                ["git", "-C", str(pathlib.Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=True,
-            )
-            return described.stdout.strip()
-    return f"kappa-validation {__version__}"

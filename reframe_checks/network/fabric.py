@@ -8,11 +8,11 @@ import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
+from kappa.core.ground.revision import suite_revision
 from kappa.core.record.evidence import written
 from kappa.core.vocabulary.features import SIMULATED
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.provenance import suite_revision
 
 
 @rfm.simple_test

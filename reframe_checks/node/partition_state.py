@@ -10,12 +10,12 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.core.ground.revision import suite_revision
 from kappa.core.record.evidence import written
 from kappa.core.vocabulary.node_states import SINFO_FORMAT
 from kappa.core.vocabulary.slurm_refusals import is_down
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.provenance import suite_revision
 from reframe_checks.parsers import slurm
 
 
