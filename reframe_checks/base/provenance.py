@@ -11,7 +11,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.revision import suite_revision
+from kappa.core.ground.folders import suite_revision
 from kappa.core.ground.whole_files import read_text
 from kappa.core.record import evidence
 from reframe_checks.base.job_files import sourced

@@ -8,7 +8,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
-from kappa.core.ground.revision import suite_revision
+from kappa.core.ground.folders import suite_revision
 from kappa.core.record.evidence import written
 from kappa.core.vocabulary.features import SIMULATED
 from reframe_checks.base.census import take_census

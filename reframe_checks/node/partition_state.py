@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.ground.revision import suite_revision
+from kappa.core.ground.folders import suite_revision
 from kappa.core.record.evidence import written
 from kappa.core.vocabulary.node_states import SINFO_FORMAT
 from kappa.core.vocabulary.slurm_refusals import is_down

@@ -67,7 +67,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _pack(options: argparse.Namespace) -> int:
-    from kappa.core.ground.revision import suite_revision
+    from kappa.core.ground.folders import suite_revision
     from reports.acceptance.tender import write_pack
 
     for clause in write_pack(options.contract, options.output, suite_revision(), not options.no_pdf):

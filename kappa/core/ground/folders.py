@@ -1,13 +1,17 @@
-"""The folders of the suite's own files, of its output, of sites and of their results.
+"""The folders of the suite's own files, of its output, of sites and of their results; the suite's revision.
 
 Kappa never writes into an installed suite: its output is in a folder of the user.
 """
 
+import contextlib
+import functools
 import os
 import pathlib
 import re
+import subprocess
 import tomllib
 
+from kappa import __version__
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError, suggestion
 
@@ -28,6 +32,22 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def installed() -> bool:
     """Return whether this suite is an installed package and not a checkout."""
     return any(SUITE.glob("kappa_validation-*.dist-info"))
+
+
+@functools.cache
+def suite_revision() -> str:
+    """Return ``git describe`` of this suite, or the package's version if the suite is not a checkout."""
+    if not installed():  # an installed package may lie inside another checkout
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            described = subprocess.run(
+                ["git", "-C", str(SUITE), "describe", "--always", "--dirty", "--abbrev=12"],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=True,
+            )
+            return described.stdout.strip()
+    return f"kappa-validation {__version__}"
 
 
 def configuration_file() -> pathlib.Path:

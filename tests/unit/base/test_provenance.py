@@ -2,7 +2,7 @@ import subprocess
 
 import pytest
 
-from kappa.core.ground.revision import suite_revision
+from kappa.core.ground.folders import suite_revision
 from reframe_checks.base.job_files import FOLDER
 from reframe_checks.base.provenance import PROVENANCE_FILE, parse_provenance
 from reports.history.rows import FACTS
