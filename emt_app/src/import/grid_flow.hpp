@@ -26,6 +26,13 @@ void solve_grid(Grid& grid, bool limits, const std::string& origin);
 /// machine delivers what the others there do not.
 void share_generation(Grid& grid);
 
+/// Makes a bus with a machine between each machine that has a step-up transformer and its bus, after share_generation().
+void insert_step_ups(Grid& grid);
+
+/// Only machines hold a voltage or an angle: buses without any hold none. If no slack bus is left, the first bus that holds its voltage
+/// is one. Throws CaseError if there is none.
+void choose_slack(Grid& grid, const std::string& origin);
+
 /// Throws CaseError with every bus that no branch connects with a slack bus.
 void check_grid_islands(const Grid& grid, const std::string& origin);
 
