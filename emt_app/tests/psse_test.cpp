@@ -11,6 +11,7 @@
 #include "import/grid_flow.hpp"
 #include "import/matpower.hpp"
 #include "import/psse.hpp"
+#include "import/psse_dc_lines.hpp"
 #include "import/psse_transformers.hpp"
 #include "import/read_grid.hpp"
 
@@ -22,8 +23,8 @@ struct RawCase {
     int version = 33;
     std::string bus = "1,'ONE, / \"A\" ',138.0,3,1,1,1,1.02,0.0,1.1,0.9,1.1,0.9 / the slack\n"
                       "2 \"TWO\" 138 2 1 1 1 1.01 -1.0\n\n"
-                      "3,'THREE',138.,,1,1,1,0.99,-4\n"
-                      "4,'FOUR',69.0,1,1,1,1,9.8E-1,-6.0\n"
+                      "3,'O'THREE',138.,,1,1,1,0.99,-4\n"
+                      "4,'FO''UR ',69.0,1,1,1,1,9.8E-1,-6.0\n"
                       "9,'GONE',138.0,4\n";
     std::string load = "3,'1 ',1,1,1,40.0,10.0\n3,'2 ',1,1,1,20,5,0,0,0,0\n3,'3',0,1,1,500,0\n4,,1,,,3.0D1,+8.0\n9,1,1,1,1,7,7\n";
     std::string shunt = "3,'1 ',1,1.0,10.0\n3,'2 ',0,1.0,10.0\n";
@@ -220,6 +221,47 @@ TEST(Psse, BusesThatLinesWithoutImpedanceConnectAreOne) {
     EXPECT_EQ(c.grid().bus.size(), 7U);
 }
 
+TEST(Psse, DcLinesArePowersAtTheirEnds) {
+    // Without overlap the power factor is cos(alpha), here 0.8; with an overlap of 60 degrees from alpha = 0 on tan(phi) is
+    // (2*pi/3 - sin(120))/(1 - cos(120)), and the voltage three quarters of 135.05 kV.
+    constexpr double kNoLoad = 1.3504744742356593;  // 3*sqrt(2)/pi
+    const GridPhasor steep = PsseConverter{2, 0, 100}.power(2 * 0.8 * 100 * kNoLoad, 0.5), wide = PsseConverter{1, 50 / std::sqrt(2.0), 100}.power(75 * kNoLoad, 1);
+    EXPECT_NEAR(steep.imag() / steep.real(), 0.75, 1e-12);
+    EXPECT_NEAR(wide.real(), 75 * kNoLoad, 1e-12);
+    EXPECT_NEAR(wide.imag() / wide.real(), 0.8189132, 1e-6);
+
+    // 40 MW at the inverter with 250 kV: 160 A, and 0.2 MW of losses.
+    RawCase c;
+    const Grid without = c.grid();
+    c.dc = "'L',1,8.0,-40.0,250\n2,2,20,5,0,5,138,0.75\n4,2,20,5,0,5,69,1.5\n";
+    Grid with = c.grid();
+    EXPECT_NEAR(with.bus[1].p - without.bus[1].p, 40 + 8 * 0.16 * 0.16, 1e-12);
+    EXPECT_NEAR(with.bus[3].p - without.bus[3].p, -40, 1e-12);
+    EXPECT_GT(with.bus[1].q, without.bus[1].q);
+    EXPECT_GT(with.bus[3].q, without.bus[3].q);
+    EXPECT_LT(start_error(with), 1e-8);
+    const double taken = with.bus[1].p;
+    c.dc.replace(c.dc.find("-40.0"), 5, "40.0");  // at the rectifier
+    EXPECT_LT(c.grid().bus[1].p, taken);
+    EXPECT_NEAR(c.grid().bus[1].p - without.bus[1].p, 40, 1e-12);
+    c.dc.replace(c.dc.find(",1,8.0,40.0"), 11, ",2,8.0,160.");  // A
+    EXPECT_NEAR(c.grid().bus[1].p, taken, 1e-12);
+}
+
+TEST(Psse, VoltagesHaveTheDecimalsThatPsseWrites) {
+    // Powers of 100 MVA follow from voltages with 5e-6 per unit to about 0.5 MVA through 0.001 per unit.
+    RawCase c;
+    Grid grid = c.grid();
+    settle_grid(grid, Solve::with_limits, {}, "four");
+    for (GridBus& b : grid.bus) b.vm = std::round(b.vm * 1e5) / 1e5;
+    EXPECT_EQ(largest_mismatch(grid).mva, 0);
+    grid.rounding = 0;
+    EXPECT_GT(largest_mismatch(grid).mva, 1e-4);
+    grid.rounding = 5.1e-6;
+    grid.bus[2].vm += 1e-3;
+    EXPECT_GT(largest_mismatch(grid).mva, 1);
+}
+
 TEST(Psse, MachinesStandBehindTheirStepUpTransformers) {
     // 45 MW and 0 MVAr at 1.01 per unit through j0.1 per unit of 80 MVA, and 1.05 turns.
     RawCase c;
@@ -270,8 +312,8 @@ TEST(Psse, SaysWhatIsWrongInWhichLineAndWhatIsExpected) {
     told(" 0, 100.0", " 1, 100.0", "IC (field 1) is not 0");
     told("50.0 / a case", "fifty", "BASFRQ (field 6) is 'fifty': expected a number");
     told("100.0, 33", "100.0, 34", "line 4: [psse] expected system-wide data");
-    told("'THREE'", "'THREE", "four.raw, line 7: [psse] the text after ' is never closed");
-    told("4,'FOUR'", "3,'FOUR'", "line 8: [psse] bus 3 occurs twice");
+    told("'O'THREE'", "'THREE", "four.raw, line 7: [psse] the text after ' is never closed");
+    told("4,'FO''UR '", "3,'FOUR'", "line 8: [psse] bus 3 occurs twice");
     told("69.0,1", "69.0,5", "line 8: [psse] IDE (field 4) is 5: expected 1, 2, 3 or 4");
     told("4,,1,,,3.0D1", "8,,1,,,3.0D1", "line 14: [psse] there is no bus 8: expected one of the bus data");
     told("4,,1,,,3.0D1", "4,,1,,,3*1", "PL (field 6) is '3*1': expected a number");
@@ -298,7 +340,8 @@ TEST(Psse, DevicesThatTheSimulatorLacksAreRefusedIfOn) {
         c.*section = off;
         EXPECT_EQ(raw_refusal(c.text()), "none");
     };
-    told(&RawCase::dc, "'L',1,8,400,250\n1,2\n3,2\n", "'L',0,8,400,250\n0,2\n3,2\n", "line 36: [psse] a two-terminal DC line that is on");
+    told(&RawCase::dc, "'L',1,8,40,250\n2,2,0,0,1,5,138\n3,2,0,0,0,5,138\n", "'L',0,8,40,250\n0,2\n3,2\n", "line 37: [psse] a converter with RC");
+    told(&RawCase::dc, "'L',1,8,40,250\n2,1,0,0,0,5,138\n3,2,0,0,0,5,138\n", "'L',0,8,40,250\n0,2\n3,2\n", "line 37: [psse] the converter does not reach");
     told(&RawCase::vsc, "'V',1,8\n1,2\n3,2\n", "'V',0,8\n1,2\n3,2\n", "line 37: [psse] a VSC DC line");
     told(&RawCase::multi_terminal, "'M',1,1,1,1\n0\n0\n0\n", "'M',1,1,1,0\n0\n0\n0\n", "a multi-terminal DC line");
     told(&RawCase::facts, "'F',1,0,1\n", "'F',1,0,0\n", "a FACTS device");

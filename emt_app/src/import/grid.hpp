@@ -53,6 +53,7 @@ struct Grid {
     std::string title;
     double mva = 0;              // base
     double frequency_hz = 0;     // 0: not stated
+    double rounding = 0;         // of the voltages as the file has them, per unit
     std::vector<GridBus> bus;
     std::vector<GridMachine> machine;
     std::vector<GridBranch> branch;

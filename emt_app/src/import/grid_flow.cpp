@@ -232,10 +232,16 @@ GridPhasor GridBus::voltage() const { return std::polar(vm, va * kDegree); }
 GridPhasor GridBranch::ratio() const { return std::polar(tap, shift * kDegree); }
 
 Mismatch largest_mismatch(const Grid& grid) {
-    const Eigen::VectorXcd off = given(grid) - delivered(admittance(grid), voltages(grid));
+    const Admittance y = admittance(grid);
+    const Eigen::VectorXcd v = voltages(grid), current = y * v, off = given(grid) - delivered(y, v);
+    // Powers follow from rounded voltages to so much, which is large where impedances are small.
+    Vector unsure = current.cwiseAbs();
+    for (Eigen::Index k = 0; k < y.outerSize(); ++k)
+        for (Admittance::InnerIterator e(y, k); e; ++e) unsure[e.row()] += std::abs(v[e.row()] * e.value());
     Mismatch out;
     const auto take = [&](double mva, std::size_t bus, bool reactive) {
-        if (!(std::abs(mva) <= out.mva)) out = {std::abs(mva), bus, reactive};
+        const double more = std::abs(mva) - grid.rounding * unsure[static_cast<Eigen::Index>(bus)] * grid.mva;
+        if (!(more <= out.mva)) out = {more, bus, reactive};
     };
     for (std::size_t i = 0; i < grid.bus.size(); ++i) {
         if (grid.bus[i].slack) continue;
@@ -247,6 +253,7 @@ Mismatch largest_mismatch(const Grid& grid) {
 }
 
 std::string told(const Grid& grid, const Mismatch& mismatch) {
+    if (mismatch.mva == 0) return "none that their rounding does not explain";
     return printed("%.3g", mismatch.mva) + (mismatch.reactive ? " MVAr" : " MW") + " at bus " + std::to_string(grid.bus[mismatch.bus].number);
 }
 

@@ -7,7 +7,7 @@
 namespace emt {
 
 struct Mismatch {
-    double mva = 0;        // largest active or reactive power that is missing at a bus
+    double mva = 0;        // largest active or reactive power that is missing at a bus, beyond what rounded voltages explain
     std::size_t bus = 0;
     bool reactive = false;
 };

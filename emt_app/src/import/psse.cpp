@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "import/grid_flow.hpp"
+#include "import/psse_dc_lines.hpp"
 #include "import/psse_network.hpp"
 #include "import/psse_transformers.hpp"
 
@@ -28,7 +29,7 @@ public:
         }
         read_psse_transformers(net_);
         each(PsseSection::switched_shunt, &PsseReader::switched_shunt);
-        refuse_if_on(PsseSection::two_terminal_dc, "a two-terminal DC line", 1, "MDC");
+        read_psse_dc_lines(net_);
         refuse_if_on(PsseSection::vsc_dc, "a VSC DC line", 1, "MDC");
         refuse_if_on(PsseSection::multi_terminal_dc, "a multi-terminal DC line", 4, "MDC");
         refuse_if_on(PsseSection::facts, "a FACTS device", 3, "MODE");

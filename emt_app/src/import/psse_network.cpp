@@ -8,7 +8,8 @@
 namespace emt {
 namespace {
 
-constexpr double kAssumedKv = 100;  // of buses without a base voltage
+constexpr double kAssumedKv = 100;   // of buses without a base voltage
+constexpr double kRounding = 5.1e-6;  // per unit: PSS/E writes VM to five decimals and VA to four, in degrees
 enum PsseBusType : long { psse_load_bus = 1, psse_machine_bus, psse_swing_bus, psse_isolated_bus };
 
 }  // namespace
@@ -16,6 +17,7 @@ enum PsseBusType : long { psse_load_bus = 1, psse_machine_bus, psse_swing_bus, p
 PsseNetwork::PsseNetwork(PsseFile of) : file(std::move(of)) {
     grid.mva = file.mva;
     grid.frequency_hz = file.frequency_hz;
+    grid.rounding = kRounding;
     grid.title = "PSS/E case " + std::filesystem::path(file.origin).filename().string();
     read_threshold();
     join_buses();

@@ -24,6 +24,8 @@ constexpr std::array<PsseSectionName, static_cast<std::size_t>(PsseSection::coun
 
 const PsseSectionName& named(PsseSection s) { return kPsseSectionNames[static_cast<std::size_t>(s)]; }
 
+constexpr std::string_view kDividers = " \t\r,/";
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 std::string_view trimmed(std::string_view text) {
@@ -58,7 +60,10 @@ public:
         while (next()) {
             const std::string& first = line_.field.front();
             if (line_.field.size() == 1 && (first == "Q" || first == "q")) return std::move(out_);
-            if (at_ == PsseSection::count) refuse("a line after the last section: expected 'Q'");
+            if (at_ == PsseSection::count) {
+                if (out_.version >= 34) return std::move(out_);  // substations divide buses into nodes, which does not matter here
+                refuse("a line after the last section: expected 'Q'");
+            }
             // Points of an impedance correction table may begin with 0 as well.
             if (first == "0" && (at_ != PsseSection::impedance_correction || line_.field.size() == 1))
                 end_section();
@@ -110,15 +115,22 @@ private:
                 ++i;
             } else {
                 const bool quoted = c == '\'' || c == '"';
-                const std::size_t begin = quoted ? i + 1 : i;
-                std::size_t end = quoted ? line.find(c, begin) : line.find_first_of(" \t\r,/", begin);
-                if (quoted && end == line.npos) refuse(std::string("the text after ") + c + " is never closed: expected another " + c);
-                end = std::min(end, line.size());
+                const std::size_t begin = quoted ? i + 1 : i, end = quoted ? closing_quote(line, i) : std::min(line.find_first_of(kDividers, begin), line.size());
                 line_.field.emplace_back(trimmed(line.substr(begin, end - begin)));
                 divided = false;
                 i = quoted ? end + 1 : end;
             }
         }
+    }
+
+    /// Programs write names like O'Neill as they are or with two quotes: the last one stands before a divider.
+    std::size_t closing_quote(std::string_view line, std::size_t open) const {
+        for (std::size_t i = open + 1; i < line.size(); ++i) {
+            if (line[i] != line[open]) continue;
+            if (i + 1 == line.size() || kDividers.find(line[i + 1]) != kDividers.npos) return i;
+            if (line[i + 1] == line[open]) ++i;
+        }
+        refuse(std::string("the text after ") + line[open] + " is never closed: expected another " + line[open]);
     }
 
     void header() {
