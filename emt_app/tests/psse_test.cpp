@@ -219,6 +219,9 @@ TEST(Psse, BusesThatLinesWithoutImpedanceConnectAreOne) {
     EXPECT_LT(start_error(grid), 1e-8);
     c.general = "GENERAL, THRSHZ = 0.00001\n";
     EXPECT_EQ(c.grid().bus.size(), 7U);
+    RawCase through;  // bus 9, which is isolated, joins nothing
+    through.more_branches = through.line("1,9,1,0,0", "") + through.line("9,2,1,0,0", "");
+    EXPECT_EQ(through.grid().bus.size(), 4U);
 }
 
 TEST(Psse, DcLinesArePowersAtTheirEnds) {
@@ -249,7 +252,6 @@ TEST(Psse, DcLinesArePowersAtTheirEnds) {
 }
 
 TEST(Psse, VoltagesHaveTheDecimalsThatPsseWrites) {
-    // Powers of 100 MVA follow from voltages with 5e-6 per unit to about 0.5 MVA through 0.001 per unit.
     RawCase c;
     Grid grid = c.grid();
     settle_grid(grid, Solve::with_limits, {}, "four");

@@ -234,7 +234,7 @@ GridPhasor GridBranch::ratio() const { return std::polar(tap, shift * kDegree); 
 Mismatch largest_mismatch(const Grid& grid) {
     const Admittance y = admittance(grid);
     const Eigen::VectorXcd v = voltages(grid), current = y * v, off = given(grid) - delivered(y, v);
-    // Powers follow from rounded voltages to so much, which is large where impedances are small.
+    // How far a power may be off that follows from rounded voltages: far where impedances are small.
     Vector unsure = current.cwiseAbs();
     for (Eigen::Index k = 0; k < y.outerSize(); ++k)
         for (Admittance::InnerIterator e(y, k); e; ++e) unsure[e.row()] += std::abs(v[e.row()] * e.value());
@@ -320,7 +320,8 @@ void insert_step_ups(Grid& grid) {
     long number = 2'000'000;  // beyond the buses of a file and the star buses of its transformers
     std::vector<char> led(grid.bus.size(), 0);
     for (GridMachine& m : grid.machine) {
-        const bool leads = led[m.bus]++ == 0;
+        const bool leads = led[m.bus] == 0;
+        led[m.bus] = 1;
         if (m.step_up == GridPhasor()) continue;
         GridBus& bus = grid.bus[m.bus];
         const GridPhasor current = std::conj(GridPhasor(m.p, m.q) / grid.mva / bus.voltage()) * m.step_up_ratio;
@@ -333,7 +334,7 @@ void insert_step_ups(Grid& grid) {
         m.p = power.real();
         m.q = power.imag();
         grid.bus.push_back(terminals);
-        led.push_back(0);
+        led.push_back(1);
     }
 }
 

@@ -8,7 +8,8 @@
 namespace emt {
 namespace {
 
-constexpr double kAssumedKv = 100;   // of buses without a base voltage
+constexpr long kLargestPsseBus = 999'997;
+constexpr double kAssumedKv = 100;    // of buses without a base voltage
 constexpr double kRounding = 5.1e-6;  // per unit: PSS/E writes VM to five decimals and VA to four, in degrees
 enum PsseBusType : long { psse_load_bus = 1, psse_machine_bus, psse_swing_bus, psse_isolated_bus };
 
@@ -20,6 +21,7 @@ PsseNetwork::PsseNetwork(PsseFile of) : file(std::move(of)) {
     grid.rounding = kRounding;
     grid.title = "PSS/E case " + std::filesystem::path(file.origin).filename().string();
     read_threshold();
+    find_isolated();
     join_buses();
     for (const PsseRecord& record : file[PsseSection::bus]) read_bus(record);
     note(no_kv_.size(), "buses have no base voltage: taken for 100 kV");
@@ -39,10 +41,18 @@ void PsseNetwork::read_threshold() {
     }
 }
 
+void PsseNetwork::find_isolated() {
+    Diagnostics later;  // read_bus() finds the same problems
+    for (const PsseRecord& record : file[PsseSection::bus]) {
+        PsseRow r(file, record.front(), later);
+        if (r.whole(3, "IDE", psse_load_bus) == psse_isolated_bus) isolated_.insert(r.whole(0, "I"));
+    }
+}
+
 void PsseNetwork::join_buses() {
     Diagnostics later;  // the readers of the sections find the same problems
     const auto join = [&](const PsseBranch& e) {
-        if (!e.on || !is_zero_impedance(e)) return;
+        if (!e.on || !is_zero_impedance(e) || isolated_.contains(e.i) || isolated_.contains(e.j)) return;
         const long i = joined(e.i), j = joined(e.j);
         if (i != j) joined_[j] = i;
     };
@@ -56,7 +66,7 @@ void PsseNetwork::join_buses() {
     }
 }
 
-long PsseNetwork::joined(long number) {
+long PsseNetwork::joined(long number) const {
     while (joined_.contains(number)) number = joined_.at(number);
     return number;
 }
@@ -70,11 +80,8 @@ void PsseNetwork::read_bus(const PsseRecord& record) {
     if (type < psse_load_bus || type > psse_isolated_bus) return r.refuse("IDE (field 4) is " + std::to_string(type) + ": expected 1, 2, 3 or 4");
     if (!(vm > 0)) return r.refuse("VM (field 8) must be positive");
     if (kv < 0) return r.refuse("BASKV (field 3) must not be negative");
-    if (place_.contains(number) || isolated_.contains(number)) return r.refuse("bus " + std::to_string(number) + " occurs twice: expected one record for each bus");
-    if (type == psse_isolated_bus) {
-        isolated_.insert(number);
-        return;
-    }
+    if (!read_.insert(number).second) return r.refuse("bus " + std::to_string(number) + " occurs twice: expected one record for each bus");
+    if (type == psse_isolated_bus) return;
     const bool slack = type == psse_swing_bus, regulated = type != psse_load_bus;
     const auto [found, is_new] = place_of_joined_.emplace(joined(number), grid.bus.size());
     place_[number] = found->second;

@@ -12,8 +12,6 @@
 
 namespace emt {
 
-inline constexpr long kLargestPsseBus = 999'997;
-
 /// Fields of a branch, or of a switching device as one.
 struct PsseBranch {
     long i, j;             // bus numbers
@@ -49,14 +47,15 @@ public:
 
 private:
     void read_threshold();
+    void find_isolated();
     void join_buses();
-    long joined(long number);
+    long joined(long number) const;
     void read_bus(const PsseRecord& record);
 
-    double threshold_ = 1e-4;            // per unit, of lines of zero impedance
-    std::map<long, long> joined_;        // number of a bus: of one that is the same
+    double threshold_ = 1e-4;      // per unit, of lines of zero impedance
+    std::map<long, long> joined_;  // number of a bus: of one that is the same
     std::map<long, std::size_t> place_, place_of_joined_;  // by number
-    std::set<long> isolated_;
+    std::set<long> isolated_, read_;
     std::set<std::size_t> no_kv_;
     std::set<std::string> devices_;
 };

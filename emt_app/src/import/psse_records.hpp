@@ -50,7 +50,6 @@ public:
     void refuse(const std::string& why);
     [[nodiscard]] bool sound() const { return sound_; }
     [[nodiscard]] std::string where() const;
-    [[nodiscard]] std::size_t size() const { return line_.field.size(); }
 
 private:
     const PsseFile& file_;
