@@ -18,10 +18,9 @@ constexpr long kFirstStarBus = 1'000'001;   // beyond the numbers of buses
 
 struct PsseWinding {
     long index = 1, number = 0;        // of the winding, of its bus
-    const std::size_t* bus = nullptr;  // nothing if the bus is isolated
+    const std::size_t* bus = nullptr;  // nothing if the winding is off or its bus isolated
     double turns = 1, angle = 0;
     GridPhasor z{};                    // of its branch of the star
-    bool on = true;
 };
 
 class TransformerReader {
@@ -47,13 +46,12 @@ private:
         if (status < 0 || status > (three ? 4 : 1)) return r.refuse("STAT (field 12) is " + std::to_string(status) + ": expected 0 to " + (three ? "4" : "1"));
         if (status == 0) return;
 
-        // Which winding is off: 2, 3 and, for 4, the first.
         PsseWinding w[3];
         for (long k = 0; k < count; ++k) {
             w[k].index = k + 1;
             w[k].number = number[static_cast<std::size_t>(k)];
-            w[k].on = !(three && status == (k == 0 ? 4 : k + 1));
-            if (w[k].on) w[k].bus = net_.bus(r, w[k].number);
+            const bool off = three && status == (k == 0 ? 4 : k + 1);  // of three, 2 and 3 are off alone, and 4 the first
+            if (!off) w[k].bus = net_.bus(r, w[k].number);
         }
         if (!r.sound()) return;
         double nomv1 = 0;
