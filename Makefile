@@ -80,8 +80,8 @@ fuzz: setup-tests ## feed the EMT application with cases of a coverage-guided fu
 	$(SITE)/install-packages --builds
 	.venv/bin/python -m tests.emt.fuzz $(FUZZ_OPTIONS)
 
-matpower-table: ## what becomes of the public MATPOWER cases in FOLDER, with the program EMT (build/emt); nothing is fetched
-	@[ -n "$(FOLDER)" ] || { echo "matpower-table: FOLDER has to name a folder with the cases" >&2; exit 2; }
+matpower-table: ## table of the public MATPOWER cases in FOLDER, with the program EMT (build/emt); downloads nothing
+	@[ -n "$(FOLDER)" ] || { echo "matpower-table: set FOLDER to a folder with the cases" >&2; exit 2; }
 	python3 emt_app/tests/matpower_table.py "$(FOLDER)" --emt "$(or $(EMT),build/emt)"
 
 lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed lines

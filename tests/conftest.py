@@ -1,4 +1,4 @@
-"""Which tests share a worker of ``pytest -n``, what begins first, and what `tests.times` and `tests.gate` are told."""
+"""Share tests among the workers of ``pytest -n``, order them, and report them to `tests.times` and `tests.gate`."""
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -1,4 +1,4 @@
-"""Work that is killed: in a fork of this process, so that nothing has to be loaded first."""
+"""Kill work after a time: in a fork of this process, so that it loads nothing first."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What takes long to make is made by one of the processes among which the tests are shared, for all of them."""
+"""Make a costly object once, in one of the processes that share the tests, for all of them."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Results of ``kappa-measure`` that are made up."""
+"""Synthetic results of ``kappa-measure``."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What MPI programs need to be run by tests: any user, any number of ranks, ranks that wait without a core."""
+"""The environment of MPI programs in tests: any user, any number of ranks, ranks that wait without a core."""
 
 #: Open MPI refuses root and more ranks than cores unless told otherwise; other MPI libraries ignore these. MPI
 #: libraries keep memory until the process ends: a build with sanitizers does not look for leaks.

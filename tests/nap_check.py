@@ -1,4 +1,4 @@
-"""A check that only waits, for what has to do with jobs and not with what they measure."""
+"""A check that only waits, for tests of jobs that do not depend on measurements."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb

@@ -1,4 +1,4 @@
-"""Checks without ReFrame and without a job, for what they make of results."""
+"""Run parts of checks on given results, without ReFrame and without a job."""
 
 import inspect
 

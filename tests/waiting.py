@@ -1,4 +1,4 @@
-"""Waiting for what other processes do: for a condition, never for a time, and never with one look."""
+"""Wait for other processes: until a condition holds, never for a fixed time, and never with a single look."""
 
 import time
 import types

@@ -98,7 +98,7 @@ TEST(Matlab, WhatIsNotEvaluatedIsRefusedWithItsLine) {
     told("x = 1);", ") closes nothing");
     told("x = 1;\nend", "line 2: 'end' closes nothing");
     told("if 1\nx = 1;", "this block has no 'end'");
-    told("x = 'a", "a text without its second quote");
+    told("x = 'a", "a text lacks its closing quote");
     told("x = 6y;", "'6y' is not a number");
     told("x = 3i;", "'3i' is not a number");
     told("x = @(y) y;", "'@'");

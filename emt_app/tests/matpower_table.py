@@ -1,7 +1,6 @@
-"""Table of public MATPOWER cases: what imports, how far its voltages are off, whether it stays, and what a step takes.
+"""Print a table of public MATPOWER cases: import, voltage error after the start, drift, step time.
 
-The cases are named by their SHA-256 in `matpower_cases.txt` and looked for in a folder that a user gives.
-It fetches nothing.
+`matpower_cases.txt` names the cases by their SHA-256. The program looks for them in a folder and downloads nothing.
 
     python3 emt_app/tests/matpower_table.py FOLDER --emt build/emt
 """
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LISTED = Path(__file__).with_name("matpower_cases.txt")
-#: How a case is imported: in the first of these ways that succeeds. Published voltages have few digits.
+#: Options of the import: the first that succeed count. Published voltages have few digits, so each case is solved.
 WAYS: dict[str, list[str]] = {
     "solved": ["--solve"],
     "solved without limits": ["--solve", "--reactive-limits", "ignore"],
@@ -31,7 +30,7 @@ TARGET_V, TARGET_DRIFT = 1e-8, 1e-9
 
 @dataclass
 class Row:
-    """What became of a case; numbers are per unit and microseconds, None where there is none."""
+    """One case; errors and drift are per unit, times in microseconds, None if not measured."""
 
     sha: str
     nodes: int | None = None
@@ -54,7 +53,7 @@ class Row:
 
 
 class Maker:
-    """Makes rows with a program; `seconds` are simulated, `patience_s` is for each of its runs."""
+    """Make rows with a program: simulate `seconds`, and stop each of its runs after `patience_s`."""
 
     def __init__(self, program: Path, seconds: float, patience_s: float) -> None:
         self._program, self._seconds, self._patience_s = program, seconds, patience_s

@@ -1,5 +1,6 @@
 """Make ReFrame's settings from a site's ``site.yaml``."""
 
+import contextlib
 import os
 import pathlib
 from collections.abc import Mapping
@@ -30,9 +31,11 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
     from reframe.core.exceptions import ConfigError  # type: ignore[import-untyped]  # noqa: PLC0415
     from reframe.core.logging import log_files  # type: ignore[import-untyped]  # noqa: PLC0415
 
-    # ReFrame's built-in settings opened a new file in /tmp, which ReFrame never removes.
-    for opened in log_files():
-        pathlib.Path(opened).unlink(missing_ok=True)
+    # ReFrame's built-in settings opened a new file in /tmp, which ReFrame never removes. Outside of a ReFrame session
+    # there is no logger.
+    with contextlib.suppress(AttributeError):
+        for opened in log_files():
+            pathlib.Path(opened).unlink(missing_ok=True)
     try:
         whole = Site(folder)
         whole.require_sound()

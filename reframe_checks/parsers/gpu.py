@@ -1,15 +1,14 @@
 """NVIDIA's and AMD's tools for GPUs: ``nvidia-smi``, nvbandwidth, nccl-tests and rccl-tests.
 
-- ``nvidia-smi --query-gpu=… --format=csv,noheader,nounits``: the GPUs of the nodes of a job. Each line is ``HOST, ``
-  and then the values of ``REQUIRED`` and ``OPTIONAL``.
-- ``nvidia-smi topo -mp``: how each pair of a node's GPUs is connected by PCIe. Tried with what users published of
-  ``-m``, which newer drivers underline, also into a file. ``-m`` says NV# where there is NVLink, which leaves open how
-  PCIe connects the two.
+- ``nvidia-smi --query-gpu=… --format=csv,noheader,nounits``: the GPUs of the job's nodes. Each line is ``HOST, ``
+  followed by the values of ``REQUIRED`` and ``OPTIONAL``.
+- ``nvidia-smi topo -mp``: the PCIe connection of each pair of a node's GPUs. Tried with published outputs of ``-m``.
+  Newer drivers underline the heading, also in a file. ``-m`` prints NV# for NVLink and hides the PCIe connection.
 - nvbandwidth 0.5 to 0.10: copies between host and GPUs, and between GPUs.
 - nccl-tests and rccl-tests (``all_reduce_perf`` …) with checked data (``-c 1``). Tried with 2.18 and a version between
-  2.13 and 2.17 (published). Versions before 2.13, which print the largest relative error in place of the number of
-  wrong elements, 2.19 and rccl-tests are read by their sources. Bus bandwidth is algorithm bandwidth times a factor of
-  the collective that makes it comparable with the hardware's (the project's ``PERFORMANCE.md``).
+  2.13 and 2.17 (published). Support of rccl-tests, 2.19 and versions before 2.13 follows their sources. Versions before
+  2.13 print the largest relative error, not the number of wrong elements. Bus bandwidth is algorithm bandwidth times a
+  factor of the collective, for comparison with the hardware's bandwidth (the project's ``PERFORMANCE.md``).
 
 GB are 10^9 bytes.
 """
@@ -24,12 +23,12 @@ from kappa.core.ground.clean_text import clean
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
 REQUIRED = "index,name,driver_version,memory.total"
-# Asked apart, since a driver may not know one; drivers from 535 on have another name for the last, and some no other.
+# Queried separately, since a driver may not know one. Drivers from 535 on rename the last; some know only the new name.
 OPTIONAL = (
     "ecc.mode.current", "pcie.link.gen.max", "pcie.link.width.current",
     "clocks_throttle_reasons.active|clocks_event_reasons.active",
 )  # fmt: skip
-# Bits of nvml.h: a slow-down by heat or lack of power that hardware or driver ordered; not by idleness or a set limit.
+# Bits of nvml.h: slow-downs that hardware or driver order for heat or lack of power, not for idleness or a set limit.
 SLOWED_DOWN = 0x08 | 0x20 | 0x40 | 0x80
 
 
@@ -37,8 +36,8 @@ SLOWED_DOWN = 0x08 | 0x20 | 0x40 | 0x80
 class GpuFacts:
     """``memory_mib``, ``ecc``, the PCIe fields and ``slowed_down`` are ``None`` where the device does not report them.
 
-    ``pcie_gen`` is what GPU and slot can do together: an idle GPU lowers its generation, but not its lanes
-    (``pcie_width``), to save power. ``slowed_down`` is of the moment.
+    ``pcie_gen``: the highest generation of GPU and slot together. To save power, an idle GPU lowers its current
+    generation, but not its lanes (``pcie_width``). ``slowed_down``: the state at the time of the query.
     """
 
     host: str
@@ -53,7 +52,7 @@ class GpuFacts:
 
     @property
     def kind(self) -> tuple[str | int | None, ...]:
-        """The facts that must be equal for all GPUs of a partition, also for idle ones."""
+        """Return the facts that must be equal for all GPUs of a partition, also for idle ones."""
         return self.name, self.driver_version, self.memory_mib, self.ecc, self.pcie_gen, self.pcie_width
 
 
@@ -75,8 +74,8 @@ def inventory(
 
     :param expect_nodes: expected number of hosts.
     :param expect_per_node: expected number of GPUs of each host. Without both numbers, lost lines are not noticed.
-    :raises ParseError: a line that is not one of these (also nvidia-smi's own errors), a GPU twice, or indices of a
-        host that do not run from 0.
+    :raises ParseError: a line is not a GPU's line (such as an error of nvidia-smi), a GPU occurs twice, or the indices
+        of a host do not run from 0.
     """
     output = Output.read("nvidia-smi output", clean(text))
     found: dict[tuple[str, int], GpuFacts] = {}
@@ -125,13 +124,13 @@ _TOPO_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV[
 
 @dataclass(frozen=True)
 class GpuTopology:
-    """The topology; ``relations``: a row and a column for each GPU, in nvidia-smi's words; ``X`` on the diagonal."""
+    """The topology; ``relations``: a row and a column for each GPU, in nvidia-smi's terms; ``X`` on the diagonal."""
 
     relations: tuple[tuple[str, ...], ...]
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of GPUs that a PCIe switch connects without the host; each group shares its links to the host."""
+        """Return groups of GPUs that a PCIe switch connects without the host; a group shares its links to the host."""
         gpus = range(len(self.relations))
         found = {tuple(b for b in gpus if a == b or self.relations[a][b] in _BEHIND_ONE_SWITCH) for a in gpus}
         return tuple(sorted(found))
@@ -271,7 +270,7 @@ class NcclResult:
 _RANK = re.compile(
     rf"# +Rank +({INTEGER}) +(?:Group +{INTEGER} +)?Pid +{INTEGER} on +([\w.-]{{1,255}}) device .{{1,200}}"
 )
-# Versions before 2.13 name of operation and root only what the collective has.
+# Versions before 2.13 print the columns redop and root only if the collective has them.
 _NCCL_HEADING = re.compile(
     r"# +size +count +type(?P<redop> +redop)?(?P<root> +root)? +time +algbw +busbw +(?P<checked>#wrong|error)"
     r" +time +algbw +busbw +(?P=checked) *"
@@ -279,11 +278,11 @@ _NCCL_HEADING = re.compile(
 _OPTIONS = re.compile(r"# nThread .{1,300} validation: ([01])\b.{0,100}")
 _NCCL_UNITS = re.compile(r"# +\(B\) +\(elements\)" + 2 * r" +\(us\) +\(GB/s\) +\(GB/s\)" + " *")
 _DECIMAL = r"[0-9]{1,12}(?:\.[0-9]{1,3})?"
-# Since 2.17 a bandwidth above a thousand has as many decimals as fit into six characters.
+# Since 2.17, a bandwidth of 1000 or more has as many decimals as fit into six characters.
 _BANDWIDTH = r"([0-9]{1,9}\.[0-9]{2}|[0-9]{4}\.[0-9]|[0-9]{5,6})"
 _TRANSFER = rf" +({_DECIMAL}) +{_BANDWIDTH} +{_BANDWIDTH}"
 _TYPE = r"(?:u?int(?:8|32|64)|half|float|double|bfloat16|fp8_e4m3|fp8_e5m2|f8e4m3|f8e5m2)"
-# Of half precision, for each rank but one, which nccl-tests allowed before 2.13; less of other types.
+# Error per rank, but one, that nccl-tests before 2.13 allowed for half precision; it allowed less for other types.
 _MOST_ERROR = 0.01
 # The last digit of a bandwidth.
 _LEAST_GB_S = 0.01
@@ -331,7 +330,7 @@ def _hosts(output: Output, ranks: int) -> tuple[str, ...]:
 def _nccl_pattern(heading: re.Match[str]) -> re.Pattern[str]:
     """Return the pattern of a row below ``heading``."""
     columns = _TYPE + (r" +[a-z]{1,6}" if heading["redop"] else "") + (" +-?[0-9]{1,6}" if heading["root"] else "")
-    # What an operation cannot do in place is not checked there, and nothing is with `-c 0`.
+    # N/A: unchecked, since the operation cannot run in place or the option is `-c 0`.
     checked = rf" +({INTEGER if heading['checked'] == '#wrong' else '[0-9]e[+-][0-9]{2,3}'}|N/A)"
     return re.compile(rf" *({INTEGER}) +({INTEGER}) +{columns}{_TRANSFER}{checked}{_TRANSFER}{checked} *")
 
@@ -343,7 +342,7 @@ def _nccl_row(output: Output, number: int, match: re.Match[str], ranks: int) -> 
     for wrong in (out_of_place_wrong, in_place_wrong):
         if wrong != "N/A" and float(wrong) > (_MOST_ERROR * ranks if "e" in wrong else 0):
             raise output.error(number, "no wrong elements (#wrong 0, before 2.13 a small error)")
-    # A size of fewer elements than ranks is rounded down to nothing.
+    # The programs round a size of fewer elements than ranks down to 0.
     size = int(match[1]) and output.positive_integer(number, "size in bytes", match[1], Unit.BYTES)
     out_of_place, in_place = (
         _transfer(output, number, size, tokens) for tokens in (match.group(3, 4, 5), match.group(7, 8, 9))
@@ -358,7 +357,7 @@ def _half_digit(token: str) -> float:
 
 def _transfer(output: Output, number: int, size: int, tokens: Sequence[str]) -> NcclTransfer:
     time_us = output.positive(number, "time", tokens[0], Unit.OPERATION_US)
-    # Two decimals show nothing of few bytes.
+    # With two decimals, the bandwidth of a few bytes is 0.00.
     algorithm_gb_s, bus_gb_s = (
         float(token) and output.positive(number, "bandwidths", token, Unit.GB_S) for token in tokens[1:]
     )

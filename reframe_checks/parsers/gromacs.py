@@ -1,4 +1,4 @@
-"""Parse the log of GROMACS's ``mdrun`` with MPI (2022.5 recorded), at constant energy, with counters reset half-way."""
+"""Parse the log of GROMACS's ``mdrun`` with MPI (2022.5 recorded), at constant energy, counters reset at half-time."""
 
 import re
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ _LENGTH = re.compile(rf"Energy conservation over simulation part #1 of length ({
 _DRIFT = re.compile(r"  Conserved energy drift: (-?[0-9]\.[0-9]{2}e[+-][0-9]{2}) kJ/mol/ps per atom")
 _AVERAGES = re.compile(rf"\tStatistics over ({INTEGER}) steps using {INTEGER} frames")
 _ENERGIES = re.compile(r"   Energies \(kJ/mol\)")
-# Names above figures, both in columns of this width.
+# Column width of the names and of the figures below them.
 _WIDTH = 15
 _FIGURES = re.compile(r"(?: {3}[ -][0-9]\.[0-9]{5}e[+-][0-9]{2}){1,9}")
-# Half a unit of the last of six digits, and what single precision adds to it; relative.
+# Relative: half a unit of the last of six digits, plus the error of single precision.
 _ROUNDING = 6e-6
 _PERFORMANCE = re.compile(rf"Performance: +({GENERAL}) +({GENERAL})")
 _END = re.compile(r"Finished mdrun on rank 0 .{1,100}")
@@ -26,7 +26,7 @@ _END = re.compile(r"Finished mdrun on rank 0 .{1,100}")
 
 @dataclass(frozen=True)
 class GromacsRun:
-    """A run; ``step_s``: of the timed steps; ``energy_kj_mol``: mean of all atoms; ``drift_kj_mol_ps``: per atom."""
+    """A run; ``step_s``: timed steps only; ``energy_kj_mol``: mean, of all atoms; ``drift_kj_mol_ps``: per atom."""
 
     ranks: int
     atoms: int
@@ -39,8 +39,8 @@ class GromacsRun:
 def parse(text: str) -> GromacsRun:
     """Parse the log.
 
-    :raises ParseError: GROMACS ended with an error or not at all; a figure is missing, twice or not a number; the total
-        energy is not that of potential and motion.
+    :raises ParseError: GROMACS ended with an error or did not end; a figure is missing, occurs twice or is no number;
+        the total energy is not the sum of potential and kinetic energy.
     """
     output = Output.read("mdrun log", text)
     for number, line in output.find(_ERROR):
@@ -68,7 +68,7 @@ def parse(text: str) -> GromacsRun:
     at, performance = output.one(_PERFORMANCE, "`Performance: NS/DAY HOURS/NS`")
     ns_day = output.positive(at, "performance", performance[1], Unit.COUNT)
     hours_ns = output.positive(at, "hours for a ns", performance[2], Unit.RUN_S)
-    # Half a unit of the last of three decimals of each.
+    # Both figures have three decimals: half a unit of the last one of each.
     if abs(ns_day * hours_ns - 24) > 0.0006 * (ns_day + hours_ns):
         raise output.error(at, f"{24 / ns_day:.3f} hours for a ns, as of {ns_day:g} ns a day")
     step_s = 86400 * dt_ps / (1000 * ns_day)

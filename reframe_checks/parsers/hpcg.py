@@ -1,7 +1,7 @@
-"""The report of HPCG 3.1 (``HPCG-Benchmark_3.1_DATE.txt``) and of HPCG 3.0 (``HPCG-Benchmark-3.0_DATE.yaml``).
+"""Parse the report of HPCG 3.1 (``HPCG-Benchmark_3.1_DATE.txt``) or HPCG 3.0 (``HPCG-Benchmark-3.0_DATE.yaml``).
 
-Tried with the reference of 3.1 (recorded) and with Intel's builds of 3.0 and of 3.1 (``n104-96p-1t_V3.1_DATE.txt``),
-which users published; NVIDIA's, whose report has no height of a process's grid, by its source (``ReportResults.cpp``).
+Tried with the reference build of 3.1 (recorded) and Intel's builds of 3.0 and 3.1 (``n104-96p-1t_V3.1_DATE.txt``,
+published). NVIDIA's report lacks the height of a process's grid; its support follows its source ``ReportResults.cpp``.
 """
 
 import math
@@ -11,22 +11,22 @@ from dataclasses import dataclass
 
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
-#: HPCG's rule: the timed iterations of an official result take at least this long, s.
+#: HPCG's rule: minimum time of the timed iterations of an official result, s.
 OFFICIAL_S = 1800
-#: Test -> the section that has its ``Result``.
+#: Test -> section of the report with its ``Result``.
 TESTS = {
     "convergence": "Spectral Convergence Tests",
     "symmetry": "Departure from Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon",
     "iterations": "Iteration Count Information",
     "reproducibility": "Reproducibility Information",
 }
-# Sections that the report repeats for each coarse grid; nothing is read of them.
+# The report repeats these sections for each coarse grid; the parser skips them.
 _REPEATED = ("Multigrid Information::Coarse Grids", "Memory Use Information::Coarse Grids")
 _OVERHEAD = "Total with convergence and optimization phase overhead"
 _HEIGHT = "Local Domain Dimensions::nz"
 _VALID = "Final Summary::HPCG result is VALID with a GFLOP/s rating of"
 _INVALID = "Final Summary::HPCG result is"
-# Times and speeds have six digits; theirs and those of the operations add up.
+# Times, speeds and operations have six digits each; their rounding errors add up.
 _SAME = 2e-5
 
 # Intel's build begins with the size of the grid and the numbers of processes and threads.
@@ -38,11 +38,11 @@ _INDENTED = re.compile(r"( {0,8})([^: ](?:[^:]|:(?! )){0,150}): ?(.*)")
 
 @dataclass(frozen=True)
 class HpcgResult:
-    """``gflops`` is the rating: with the time of setting up and optimising, a tenth of which each set of iterations
-    bears, and without iterations beyond the reference's. ``raw_gflops`` and ``raw_gb_s`` are without both.
+    """``gflops`` is the rating: it adds a tenth of the set-up and optimisation time to each set of iterations, and
+    leaves out iterations beyond the reference's. ``raw_gflops`` and ``raw_gb_s`` have neither correction.
 
-    ``total_s`` is the time of all sets of iterations. ``memory_gb`` is what HPCG's model counts, in 10^9 bytes.
-    ``passed`` has each of ``TESTS``.
+    ``total_s``: time of all sets of iterations. ``memory_gb``: memory by HPCG's model, in 10^9 bytes.
+    ``passed``: whether each of ``TESTS`` passed.
     """
 
     version: str
@@ -60,8 +60,8 @@ class HpcgResult:
 def parse(text: str) -> HpcgResult:
     """Parse the report. A failed test is a result, not an error.
 
-    :raises ParseError: an unknown version; a line that is read is missing; a line is twice, as in two reports; a figure
-        that cannot be; a grid, a speed or a summary that contradicts other lines.
+    :raises ParseError: the version is unknown; a needed line is missing; a line occurs twice, as in two reports; a
+        figure is impossible; or a grid, a speed or a summary contradicts other lines.
     """
     report = _Report(Output.read("HPCG report", text))
     figure, whole = report.figure, report.whole
@@ -100,7 +100,7 @@ class _Report:
         self.version, lines = _paths(output)
         self.lines: dict[str, tuple[int, str]] = {}
         for number, told, value in lines:
-            # Builds differ in blanks and rules around names.
+            # Builds differ in the blanks and underscores around names.
             path = "::".join(part.strip("_ ") for part in told.split("::"))
             if path.startswith(_REPEATED):
                 continue
@@ -134,7 +134,7 @@ class _Report:
 
 
 def _paths(output: Output) -> tuple[str, Iterator[tuple[int, str, str]]]:
-    """Return HPCG's version, and number, path and value of each line after it."""
+    """Return HPCG's version, then number, path and value of each line after it."""
     begin, second = (*output.lines, "")[:2]
     if told := _VERSION_3_0.fullmatch(begin):
         version, at, lines = "3.0", 1, _of_indents(output)
@@ -166,7 +166,7 @@ def _of_indents(output: Output) -> Iterator[tuple[int, str, str]]:
 
 
 def _local_grid(report: _Report, ranks: int) -> tuple[int, int, int]:
-    """Return the cells of a process in each direction."""
+    """Return the number of cells of a process in each direction."""
     processes = [report.whole(f"Processor Dimensions::np{axis}", Unit.RANKS) for axis in "xyz"]
     report.require("Processor Dimensions::npz", math.prod(processes) == ranks, f"a grid of {ranks} processes")
     cells = [report.whole(f"Global Problem Dimensions::Global n{axis}", Unit.ORDER) for axis in "xyz"]

@@ -1,7 +1,7 @@
 """Results of High-Performance Linpack: HPL 2.x, the HPL section of HPC Challenge, and builds of vendors.
 
-Tried with HPL 2.3 and HPC Challenge 1.5 (recorded), AMD's build of 2023 and NVIDIA's 25.04 (published); result lines of
-HPL 2.1, Intel's and rocHPL by what users published of them. HPL 1.0, which prints three residuals, is not read.
+Tried with HPL 2.3 and HPC Challenge 1.5 (recorded), AMD's build of 2023 and NVIDIA's 25.04 (published), and published
+result lines of HPL 2.1, Intel's build and rocHPL. HPL 1.0, which prints three residuals, is not supported.
 """
 
 import re
@@ -14,8 +14,8 @@ from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 class HplResult:
     """One solved system of order ``n`` in blocks of ``nb`` on a grid of ``p`` x ``q`` ranks.
 
-    ``residual`` is the scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), in maximum norms; ``passed``
-    tells whether HPL found it below its threshold.
+    ``residual`` is the scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), in maximum norms; ``passed``: HPL
+    found it below its threshold.
     """
 
     n: int
@@ -28,7 +28,7 @@ class HplResult:
 
     @property
     def time_s(self) -> float:
-        """From ``gflops``, which has five digits where the printed time has two decimals."""
+        """Return the time from ``gflops``, which has five digits; the printed time has only two decimals."""
         return gflop(self.n) / self.gflops
 
 
@@ -43,9 +43,9 @@ _RESIDUAL = re.compile(
     re.escape("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=") + rf" *({GENERAL}) \.{{6}} (PASSED|FAILED)"
 )
 _THRESHOLD = re.compile(rf"- Computational tests pass if scaled residuals are less than +({GENERAL})")
-# What NVIDIA's HPL is run with, which does not print it.
+# NVIDIA's HPL runs with this threshold and does not print it.
 _USUAL_THRESHOLD = 16.0
-# The header repeats what HPL.dat asks for; from the ninth value on it goes on in the next line.
+# The header repeats the values of HPL.dat; those from the ninth on are in the next line.
 _ASKED = re.compile(rf"(N|NB|P|Q) +:((?: +{INTEGER}){{1,7}}) *")
 _TALLIES = {
     "finished": re.compile(rf"Finished +({INTEGER}) tests with the following results:"),
@@ -59,16 +59,15 @@ _SECTION = {"beginning": re.compile(r"Begin of HPL section\."), "end": re.compil
 
 
 def gflop(n: int) -> float:
-    """Return the operations, in 10^9, that HPL counts for a system of order ``n`` (HPL_pdtest.c)."""
+    """Return HPL's count of operations for a system of order ``n``, in 10^9 (HPL_pdtest.c)."""
     return n / 1e9 * n * (2 / 3 * n + 3 / 2)
 
 
 def parse(text: str) -> tuple[HplResult, ...]:
     """Parse every result, in order. A failed residual is a result with ``passed=False``, not an error.
 
-    Sanity in three parts: every result has its residual, the closing tallies agree with them, and the program
-    reached "End of Tests.". Time, order and Gflop/s also have to agree with each other, and the results with the
-    header, where there is one.
+    Every result must have its residual, the closing tallies must agree with the results, and the program must reach
+    "End of Tests.". Time, order and Gflop/s must agree with each other, and the results with a header.
 
     :raises ParseError: one of these fails, a figure is not finite and above 0, or the text holds several runs.
     """
@@ -124,7 +123,7 @@ def _result(
         for (name, unit), token in zip(_SHAPE.items(), found.groups()[:4], strict=True)
     )
     gflops = output.positive(number, "Gflop/s", found[6], Unit.GFLOP_S)
-    # The printed time is known to half of its last digit, and 0.00 when it was shorter.
+    # The printed time is exact to half of its last digit; a shorter time is 0.00.
     half_digit_s = 0.5 * 10.0 ** -len(found[5].partition(".")[2])
     printed_s = float(found[5])
     value = output.positive(residual_number, "the scaled residual", residual[1], Unit.RESIDUAL)
@@ -141,7 +140,7 @@ def _check_header(output: Output, results: list[HplResult], lines: range) -> Non
     thresholds = output.find(_THRESHOLD, lines)
     number, threshold = (thresholds[0][0], float(thresholds[0][1][1])) if thresholds else (lines[-1], _USUAL_THRESHOLD)
     for result in results:
-        # It is printed with one decimal.
+        # HPL prints the threshold with one decimal.
         if result.residual > threshold + 0.05 if result.passed else result.residual < threshold - 0.05:
             raise output.error(number, f"residuals below {threshold} to pass and no others, found {result.residual}")
 
@@ -160,8 +159,8 @@ def _check_tallies(output: Output, results: list[HplResult], lines: range) -> No
 class HpccResult:
     """Figures of HPC Challenge; rates in 10^9 per second, updates in GUP/s.
 
-    ``star`` is the mean over processes that all work at the same time. In the ring, each process sends to another
-    random process; the ring is ``None`` with one process.
+    ``star``: mean over all processes, which work at the same time. In the ring, each process sends to another random
+    process. Ring figures are ``None`` with one process.
     """
 
     processes: int
@@ -181,8 +180,8 @@ _SUMMARY_BEGIN, _SUMMARY_END = re.compile(r"Begin of Summary section\."), re.com
 def hpcc(text: str) -> HpccResult:
     """Parse the summary of HPC Challenge.
 
-    :raises ParseError: the summary or a figure is missing, twice, not above 0 or more than any machine reaches; the
-        program calls its run no success; or the file holds several runs, as it appends.
+    :raises ParseError: the summary or a figure is missing or occurs twice; a figure is not above 0 or is more than any
+        machine reaches; the program does not report success; or the file holds several runs, since HPCC appends.
     """
     output = Output.read("hpccoutf.txt", text)
     begin, end = (output.one(mark, mark.pattern.replace("\\", ""))[0] for mark in (_SUMMARY_BEGIN, _SUMMARY_END))

@@ -1,7 +1,7 @@
-"""What ``io500`` writes: ``result.txt``, and ``result_summary.txt``, which it also prints.
+"""Parse the output files of ``io500``: ``result.txt``, and ``result_summary.txt``, which it also prints.
 
-The score is the root of bandwidth times rate: the geometric means, in GiB/s of the four phases of IOR and in thousands
-a second of the eight of mdtest and find. ``result.txt`` ends with a checksum of version, scores and validity.
+The score is the square root of bandwidth times rate: the geometric means of IOR's four phases in GiB/s, and of the
+eight phases of mdtest and find in thousands per second. ``result.txt`` ends with a checksum.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
-#: IO500's rules: the stonewall of phases that write, none of which may take less, s.
+#: IO500's rules: stonewall and minimum time of every write phase, s.
 STONEWALL_S = 300
 #: Phases with a score, in io500's order.
 PHASES = (
@@ -45,7 +45,7 @@ class Phase:
 class Io500Result:
     """A run; ``invalid``: io500 marks the run as invalid, for a phase or for another reason."""
 
-    #: This and the number of ranks, ``procs``, are not in the summary.
+    #: The summary lacks the version and the number of ranks, ``procs``.
     version: str
     procs: int
     phases: dict[str, Phase]
@@ -176,7 +176,7 @@ def _scores(output: Output, number: int, tokens: Sequence[str]) -> tuple[float, 
 
 
 def same_run(result: Io500Result, summary: Io500Result) -> bool:
-    """Tell whether ``result.txt`` and the summary are from the same run; the summary's times have one decimal less."""
+    """Check that ``result.txt`` and the summary are from the same run; the summary's times have one decimal less."""
     return (result.total, result.invalid) == (summary.total, summary.invalid) and all(
         phase.score == summary.phases[name].score and abs(phase.seconds - summary.phases[name].seconds) < 0.0006
         for name, phase in result.phases.items()

@@ -1,4 +1,4 @@
-"""Results of IOR 4 as ``-O summaryFormat=JSON`` writes them, or as it prints them without (:mod:`…parsers.ior_text`).
+"""Results of IOR 4: JSON of ``-O summaryFormat=JSON``, or the usual text (:mod:`…parsers.ior_text`).
 
 Tried with 4.0.0 (recorded).
 """
@@ -34,9 +34,9 @@ _ROUNDING = 1e-4
 class IorResult:
     """One test. ``write_mb_s`` and ``read_mb_s`` have a value for each repetition (MB are 10^6 bytes).
 
-    With a stonewall (``stonewall_s``, 0 without), a repetition may move less than the whole file. ``written_bytes`` is
-    the total of all repetitions, to a MiB. ``wear_out``: every task continued up to the amount of the fastest task.
-    ``options`` are from IOR's echo of its command line. ``check_*``: the data were compared.
+    With a stonewall (``stonewall_s``, 0 without), a repetition may move less than the whole file. ``written_bytes``:
+    total of all repetitions, in whole MiB. ``wear_out``: every task continued up to the amount of the fastest task.
+    ``options``: from IOR's echo of its command line. ``check_*``: IOR compared the data.
     """
 
     options: str
@@ -151,8 +151,8 @@ class _IorDocument(Struct, frozen=True):
 def parse(text: str) -> IorResult:
     """Parse IOR's JSON or text.
 
-    :raises ParseError: neither valid JSON nor IOR's text; several tests; a repetition missing or without a positive
-        rate; rates, sizes or numbers of tasks that contradict IOR's own summary.
+    :raises ParseError: the text is neither valid JSON nor IOR's text; it has several tests; a repetition is missing or
+        has no positive rate; or rates, sizes or numbers of tasks contradict IOR's own summary.
     """
     output = Output.read("IOR summary", text)
     if any(map(ior_text.BEGIN.fullmatch, output.lines)):

@@ -1,6 +1,6 @@
-"""What IOR 3.2 to 4 prints without ``summaryFormat=JSON``: its options, a row for each repetition, and a summary.
+"""Parse IOR's text output (3.2 to 4, no ``summaryFormat=JSON``): its options, a row for each repetition, a summary.
 
-Tried with 4.0.0 (recorded); 3.2 and 3.3 by the formats of their source (``ior-output.c``).
+Tried with 4.0.0 (recorded); support of 3.2 and 3.3 follows the formats in their source (``ior-output.c``).
 """
 
 import itertools
@@ -29,14 +29,14 @@ _NO_OFFSET = "no tasks offsets"
 _DEFAULT_FILE = "testFile"
 _PROGRAM = re.compile(r"(?!-)\S{0,4000}ior\S{0,100}", re.IGNORECASE)
 _FLAGS = re.compile(r"-([A-Za-z]{1,20})")
-# An option is letters, a letter with its value, or a long one; a value may be a negative number.
+# An option is letters, a letter with its value, or a long option; a value may be a negative number.
 _OPTION = re.compile(
     r"-[A-Za-z]{1,20}|-[A-Za-z]=?[0-9][\w.]{0,40}|-[a-z]=.{1,4000}|-o/.{1,4000}|--[\w.-]{1,100}(?:=.{0,4000})?"
     r"|-[0-9.]{1,20}"
 )
 _NAMED = ("Began", "Command line", "Machine", "api", "test filename", "access", "type", "segments", "tasks",
           "clients per node", "repetitions", "Finished")  # fmt: skip
-# Of the options, what no result has.
+# Options that are no fields of a result.
 _NOT_TOLD = ("tasks_per_node", "file_per_process", "collective", "reorder_tasks")
 _COLUMNS = {"access", "bw(MiB/s)", "block(KiB)", "xfer(KiB)", "total(s)", "iter"}
 
@@ -55,8 +55,8 @@ class _Row:
 def fields(output: Output) -> dict[str, Any]:
     """Return the fields of ``IorResult``, but rates in MiB/s.
 
-    :raises ParseError: an error that IOR reports, an unknown version, several tests, a repetition missing or figures
-        that contradict each other; a stonewall in several repetitions, whose bytes the text does not tell.
+    :raises ParseError: IOR reports an error, the version is unknown, there are several tests, a repetition is missing,
+        figures contradict each other, or several repetitions have a stonewall: the text lacks their bytes.
     """
     for number, line in enumerate(output.lines, start=1):
         if _COMPLAINT.fullmatch(line):
@@ -99,7 +99,7 @@ def _options(output: Output) -> dict[str, tuple[int, str]]:
 def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set[str]]:
     """Return the options of the command line, and the letters of options without a value.
 
-    File and stonewall must agree with IOR's description: else the line is not complete.
+    File and stonewall must agree with IOR's description, otherwise the line is incomplete.
     """
     number, command = told["Command line"]
     program, _, options = command.partition(" ")
@@ -178,7 +178,7 @@ def _summary(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
 def _by_column(output: Output, number: int, names: list[str], tokens: list[str]) -> dict[str, str]:
     if len(names) != len(tokens):
         raise output.error(number, f"{len(names)} columns, found {len(tokens)}")
-    # The spread of operations has the name of the spread of bandwidths, and comes later.
+    # The standard deviations of bandwidths and of operations have the same title; keep the first, the bandwidths'.
     return dict(zip(reversed(names), reversed(tokens), strict=True))
 
 

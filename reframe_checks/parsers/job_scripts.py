@@ -1,4 +1,4 @@
-"""Parse the lines of the job's scripts: facts of nodes, hangs, load, places of ranks, and the end of stress-ng."""
+"""Parse the output of the job's scripts: facts of nodes, hangs, load, places of ranks, and results of stress-ng."""
 
 import hashlib
 import re
@@ -22,10 +22,10 @@ from reframe_checks.parsers.json_reader import (
 )
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
-#: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
+#: Reasons of a process: it is stopped, or waits in the kernel. ``base/src/job/search.py`` describes those of a node.
 PROCESS_REASONS = ("stopped", "blocked")
 NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable")
-#: Of a node of which the watch tells in words.
+#: Reasons of a node that the watch explains in ``said``.
 SAID_REASONS = ("address", "link", "crashed")
 
 _FIELDS = ("at_s", "cores", "busy_s", "steal_s", "own_s", "disk_bytes", "own_bytes")
@@ -37,7 +37,7 @@ _LOOK = re.compile(
 _RANK = re.compile(rf"rank ({INTEGER}) on ([A-Za-z0-9.-]{{1,200}}) cpus ([0-9]{{1,6}}(?:[-,][0-9]{{1,6}})*) end")
 _TURN = re.compile(r"([1-9][0-9]{0,6}) ([A-Za-z0-9][\w.-]{0,252}) ([0-9]{1,5})")
 _STRESSED = re.compile(r"@stress-ng ([\w.-]{1,255}) ([0-9]{1,3}) ([0-9]{1,2}) ((?:[a-z0-9-]{1,40}(?: |$)){0,99})")
-# What stress-ng itself says to be wrong when a stressor was killed.
+# stress-ng reports these as failures if a stressor was killed.
 _OF_COUNTERS = re.compile(r"bogo-ops counter|metrics-check: ")
 
 
@@ -58,7 +58,7 @@ def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts
     """Parse ``node_probe.py``'s line of each node, JSON and its SHA-256; nodes in order of their names.
 
     :raises ParseError: a line has no correct SHA-256, or is not one object with the right keys and types; a fact has an
-        unknown name; a node is missing or occurs twice. (Standard error shows if a node could not reach task 0.)
+        unknown name; a node is missing or occurs twice. (Standard error names nodes that could not reach task 0.)
     """
     output = without_sums(Output.read("node_probe output", text))
     nodes: dict[str, NodeFacts] = {}
@@ -75,7 +75,7 @@ def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts
 def without_sums(output: Output) -> Output:
     """Return the JSON of lines that end in a space and their SHA-256.
 
-    :raises ParseError: a line that is none, or was changed.
+    :raises ParseError: a line has no JSON object, or its SHA-256 is wrong.
     """
     lines = []
     for number, line in enumerate(output.lines, start=1):
@@ -120,12 +120,12 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The node, or both ends of the link."""
+        """Return the node, or both ends of the link."""
         return (self.node, self.peer) if self.reason == "link" and self.peer else (self.node,)
 
     @property
     def process(self) -> "BlamedNode | None":
-        """The record itself if it describes a process, else ``None``."""
+        """Return the record itself if it describes a process, else ``None``."""
         return self if self.pid is not None else None
 
 
@@ -148,7 +148,7 @@ class Hang(OwnDocument, frozen=True):
 def hang(text: str) -> Hang:
     """Read ``hang.json`` of ``base/src/job/watch_nodes.py``.
 
-    :raises ParseError: not as it was written, a reason that is unknown, or a node that is not one of the job's.
+    :raises ParseError: the SHA-256 is wrong, a reason is unknown, or a node is not one of the job's nodes.
     """
     output = Output.read("hang", text)
     number, digest = output.one(re.compile(r"sha256=([0-9a-f]{64})"), "sha256=…")
@@ -161,7 +161,7 @@ def hang(text: str) -> Hang:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Counters since the node's start: times in s, bytes read and written; ``own`` are the job's on this node."""
+    """Counters since the node's start: times in s, bytes read and written; ``own_*``: of the job on this node."""
 
     at_s: float
     cores: float
@@ -175,7 +175,7 @@ class Snapshot:
 def snapshots(text: str) -> tuple[Snapshot, ...]:
     """Parse the snapshots that ``base/src/node_watch.sh`` wrote on a node around each step of a job, in order of time.
 
-    :raises ParseError: a line is no snapshot or was changed, a snapshot is missing, or the node had no core.
+    :raises ParseError: a line is no snapshot or has a wrong SHA-256, a snapshot is missing, or the node had no core.
     """
     output = Output.read("load watch", text)
     found = []
@@ -196,7 +196,7 @@ def snapshots(text: str) -> tuple[Snapshot, ...]:
 def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> LoadByOthers | None:
     """Return the load by other programs on the machine that all ``nodes`` share; ``None`` if no time passed.
 
-    The busy times are those of the machine, from any node. The job's own use is the sum over its nodes.
+    Busy times cover the whole machine and come from any node. The job's own use is the sum over its nodes.
     """
     everything = sorted((each for of_node in nodes.values() for each in of_node), key=lambda each: each.at_s)
     if not everything or everything[-1].at_s <= everything[0].at_s:
@@ -225,9 +225,9 @@ class RankPlace:
 
 
 def placement(text: str, *, expect_ranks: int) -> tuple[RankPlace, ...]:
-    """Parse the place of each rank, a line ``rank N on HOST cpus LIST end`` for each, in order of its number.
+    """Parse the place of each rank from lines ``rank N on HOST cpus LIST end``; return them in order of rank.
 
-    :raises ParseError: a line of another form; a rank twice, missing or out of range.
+    :raises ParseError: a line has another form; a rank is missing, out of range or occurs twice.
     """
     output = Output.read("placement of ranks", text)
     found: dict[int, RankPlace] = {}
@@ -254,7 +254,7 @@ class OstTurn:
 
 
 def ost_turns(text: str) -> tuple[OstTurn, ...]:
-    """Parse the plan of ``storage/src/ost_rounds.py``: which node writes to which object storage target in which round.
+    """Parse the plan of ``storage/src/ost_rounds.py``: the object storage target of each node in each round.
 
     :raises ParseError: there is no turn; a line is no turn; rounds are not 1, 2, 3, …; a node or target occurs twice in
         a round.
@@ -277,8 +277,8 @@ def ost_turns(text: str) -> tuple[OstTurn, ...]:
 
 @dataclass(frozen=True)
 class StressedNode:
-    """The result of stress-ng on a node; ``status``: exit status, 0 if all results were right; ``stressors``: those
-    that completed an operation."""
+    """The result of stress-ng on a node. ``status``: exit status, 0 if all results were right; ``stressors``: the
+    stressors that completed an operation."""
 
     node: str
     status: int
@@ -286,9 +286,9 @@ class StressedNode:
 
 
 def stressed(text: str, *, expect_nodes: int) -> dict[str, StressedNode]:
-    """Parse the end of stress-ng on each node, from a line of ``stress_on_node.sh`` for each.
+    """Parse the result of stress-ng on each node; ``stress_on_node.sh`` prints one line per node.
 
-    :raises ParseError: a line of another kind, a node twice, or another number of nodes.
+    :raises ParseError: a line has another form, a node occurs twice, or the number of nodes is another.
     """
     output = Output.read("stress-ng", text)
     found: dict[str, StressedNode] = {}

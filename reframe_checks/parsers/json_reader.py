@@ -27,7 +27,7 @@ Size = Annotated[int, Meta(ge=1, le=int(Unit.BYTES.ceiling))]
 Mebibytes = Annotated[int, Meta(ge=1, le=int(Unit.MEMORY_MIB.ceiling))]
 Number = Annotated[float, Meta(ge=0, le=Unit.COUNT.ceiling)]
 Microseconds = Annotated[float, Meta(gt=0, le=Unit.OPERATION_US.ceiling)]
-#: A time that may be too short for the digits that are printed.
+#: A time that may be 0, as it can be too short for the printed digits.
 ShortMicroseconds = Annotated[float, Meta(ge=0, le=Unit.OPERATION_US.ceiling)]
 Times = tuple[Microseconds, ...]
 Seconds = Annotated[float, Meta(ge=0, le=Unit.RUN_S.ceiling)]
@@ -37,7 +37,7 @@ GflopPerS = Annotated[float, Meta(gt=0, le=Unit.GFLOP_S.ceiling)]
 
 
 class JsonOutput(Struct, frozen=True, kw_only=True):
-    """A JSON object that is a whole output."""
+    """A JSON object that is a program's whole output."""
 
     @classmethod
     def title(cls) -> str:
@@ -48,20 +48,20 @@ class JsonOutput(Struct, frozen=True, kw_only=True):
     def read(cls, text: str, **expected: object) -> Self:
         """Return the only JSON object of ``text``.
 
-        :param expected: what the fields or properties of these names have to be, such as ``ranks=4``.
+        :param expected: required values of fields or properties, such as ``ranks=4``.
         :raises ParseError: the text is not one JSON object with these keys, types and bounds; it has a key twice, NaN
-            or infinity; it contradicts itself; or it is of another run than expected.
+            or infinity; it contradicts itself; or a value differs from ``expected``.
         """
         output = Output.read(cls.title(), text)
         return decode(output, range(1, len(output.lines) + 1), cls, **expected)
 
 
 class OwnDocument(JsonOutput, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A structure of a format of the suite, whole or a part."""
+    """A structure of one of the suite's own formats, or a part of one."""
 
 
 class MeasuredRun(OwnDocument, frozen=True, kw_only=True):
-    """The run of a measurement: number of ``nodes`` and ``ranks``, and the library; ``simulated``: on a fabric."""
+    """The run of a measurement; ``mpi``: MPI library; ``simulated``: on a simulated fabric."""
 
     mpi: Text
     ranks: Ranks
@@ -98,7 +98,7 @@ class OwnMeasurement(OwnDocument, frozen=True, kw_only=True):
 
 
 class NodeMeasurement(OwnMeasurement, frozen=True, kw_only=True):
-    """A measurement with an entry of each node, and a rank on each."""
+    """A measurement with one entry and one rank per node."""
 
     nodes: tuple[Any, ...]
 
@@ -108,7 +108,7 @@ class NodeMeasurement(OwnMeasurement, frozen=True, kw_only=True):
 
 
 class OnNodes(OwnDocument, frozen=True, kw_only=True):
-    """A document with an entry of each node, and a rank on each."""
+    """A document with one entry and one rank per node."""
 
     ranks: Ranks
     nodes: tuple[Any, ...]
@@ -123,9 +123,9 @@ def _only_value(cls: type[Struct], name: str) -> str:
 
 
 def require(holds: bool, expected: str) -> None:
-    """Require a condition; for ``__post_init__``.
+    """Require a condition; for use in ``__post_init__``.
 
-    :raises ValueError: ``holds`` is false; the text is ``expected``.
+    :raises ValueError: ``holds`` is false; the text of the error is ``expected``.
     """
     if not holds:
         raise ValueError(expected)
@@ -136,7 +136,7 @@ def require_each_once(values: Collection[object], name: str) -> None:
 
 
 def decode(output: Output, lines: range, kind: type[T], **expected: object) -> T:
-    """Return the JSON object on the lines of these numbers, as :meth:`JsonOutput.read` does."""
+    """Return the JSON object on the given line numbers; see :meth:`JsonOutput.read`."""
     document = _loaded(output, lines)
     try:
         found = converted(document, kind)

@@ -1,10 +1,10 @@
-"""Lustre's layouts and object storage targets (Lustre Operations Manual, "Identifying OSTs", "lctl get_param").
+"""Parse Lustre's layouts and object storage targets (Operations Manual, "Identifying OSTs", "lctl get_param").
 
-- ``lfs getstripe --directory``: the layout that new files of a folder get; with ``--stripe-index`` a file's target.
-- ``lfs osts PATH``: a line ``0: NAME-OST0000_UUID ACTIVE`` for each target, whose name repeats the index in hexadecimal
+- ``lfs getstripe --directory``: the layout of new files in a folder. With ``--stripe-index``: the target of a file.
+- ``lfs osts PATH``: a line ``0: NAME-OST0000_UUID ACTIVE`` for each target. The name repeats the index in hexadecimal
   digits.
-- ``lctl get_param osc.*.ost_conn_uuid``: a line ``osc.NAME-OST0000-osc-ffff….ost_conn_uuid=NID`` for each target, the
-  address of the server that it is reached by.
+- ``lctl get_param osc.*.ost_conn_uuid``: a line ``osc.NAME-OST0000-osc-ffff….ost_conn_uuid=NID`` for each target. NID
+  is the address of the target's server.
 """
 
 import re
@@ -32,7 +32,7 @@ class StripeLayout:
 def layout(text: str) -> StripeLayout:
     """Parse the plain layout of one folder.
 
-    :raises ParseError: a key missing, twice or not a whole number; several folders; a composite layout.
+    :raises ParseError: a key is missing, repeated or no whole number; several folders; a composite layout.
     """
     output = Output.read("lfs getstripe", text)
     found: dict[str, tuple[int, str]] = {}
@@ -66,7 +66,7 @@ class OstTarget:
 def targets(text: str) -> tuple[OstTarget, ...]:
     """Parse the targets of ``lfs osts``.
 
-    :raises ParseError: no title or target; a line that is no target; one twice; an index that its name contradicts.
+    :raises ParseError: no title or target; a line that is no target; a target twice; index and name disagree.
     """
     output = Output.read("lfs osts", text)
     output.one(_TITLE, "the title `OBDS:`")
@@ -88,7 +88,7 @@ def targets(text: str) -> tuple[OstTarget, ...]:
 def servers(text: str) -> dict[str, str]:
     """Parse the servers of all mounted targets: name of the target -> address (NID) of its server.
 
-    :raises ParseError: a line that is none of these; a target on two servers, which two mounts would agree on.
+    :raises ParseError: a line has another form, or a target is on two servers (two mounts would agree).
     """
     output = Output.read("lctl get_param", text)
     found: dict[str, str] = {}
@@ -100,7 +100,7 @@ def servers(text: str) -> dict[str, str]:
 
 
 def index(text: str) -> int:
-    """Parse ``lfs getstripe --stripe-index FILE``: return the index of the target with the first stripe."""
+    """Parse the output of ``lfs getstripe --stripe-index FILE``: the index of the target with the first stripe."""
     output = Output.read("lfs getstripe", text)
     _, match = output.one(_INDEX, "the index of a target")
     return int(match[0])

@@ -1,7 +1,7 @@
-"""Rates of mdtest 3 and 4 (IOR's metadata benchmark) as its summary table prints them.
+"""Parse the rates in the summary table of mdtest 3 and 4 (IOR's metadata benchmark).
 
-Tried with 4.0.0 (recorded), 3.4.0+dev and 4.1.0+dev (published); 3.2 and 3.3 by the formats of their source. A phase
-that its options leave out has rates of 0, which are no rates.
+Tried with 4.0.0 (recorded), 3.4.0+dev and 4.1.0+dev (published); support of 3.2 and 3.3 follows the formats in their
+source. mdtest prints rates of 0 for phases that its options leave out; the parser skips them.
 """
 
 import re
@@ -10,31 +10,31 @@ from dataclasses import dataclass
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"
-# Of mdtest 3 with a colon behind the name.
+# mdtest 3 prints a colon after the name.
 _ROW = re.compile(rf"   ([A-Z][a-z]+ [a-z]+)(?: *:)? +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})")
-# mdtest 3.3 adds a rate up to the stonewall, which is no mean of iterations.
+# mdtest 3.3 adds a rate up to the stonewall; it is no mean of iterations.
 _OF_STONEWALL = re.compile(rf"   File create \(stonewall\) *: +NA +NA +{_NUMBER} +NA")
 _LAUNCHED = re.compile(r"mdtest-(\S{1,40}) was launched with ([0-9]{1,9}) total task\(s\) on ([0-9]{1,9}) node\(s\)")
 _KNOWN_VERSION = re.compile(r"[34]\..*")
 _SUMMARY = re.compile(r"SUMMARY rate(?: \(in ops/sec\))?: \(of ([0-9]{1,6}) iterations\)")
-# 4.1 says the times of the same phases behind; a blank line separates the tables.
+# mdtest 4.1 adds a table with the times of the same phases, after a blank line.
 _TIMES = re.compile(r"SUMMARY time(?: \(in [a-z]{1,4}/[a-z]{1,4}\))?: \(of ([0-9]{1,6}) iterations\)")
 _AMOUNT = re.compile(r"([0-9]{1,9}) tasks, ([0-9]{1,12}) (files?|files/directories|directories)")
-# The program is not quoted, its options are.
+# mdtest quotes the options, but not the program.
 _COMMAND = re.compile(r"Command line used: [^'\"\s]\S*((?: '[^']*')*|(?: \"[^\"]*\")*)")
-# After it every rank goes on to what the fastest one had reached.
+# After the stonewall, every rank continues up to the item count of the fastest rank.
 _STONEWALL = re.compile(rf"Continue stonewall hit min: ({INTEGER}) max: ({INTEGER}) avg: ([0-9]{{1,15}}\.[0-9]) ?")
 _TITLES = re.compile(r"   Operation +Max +Min +Mean +Std Dev")
 _FINISHED = re.compile(r"-- finished at \S+ \S+ --")
-# What has no path of the kernel, such as DAOS, has no real one.
+# Accept a failed realpath(): storage without kernel paths, such as DAOS, has no real path.
 _COMPLAINT = re.compile(r".*(?:ERROR|FAILED|WARNING: unable (?!to use realpath\(\))).*")
-# Every table has these two, whatever was asked for.
+# Every table has these two, whatever the options.
 _TREE = ("Tree creation", "Tree removal")
 _OF_FILES = ("File creation", "File stat", "File read", "File removal")
 _OF_FOLDERS = ("Directory creation", "Directory stat", "Directory rename", "Directory removal")
-# Of mdtest 3 in its last revisions only.
+# Only the last revisions of mdtest 3 have this row.
 _SINCE_4 = "Directory rename"
-# Options that ask for some phases only, and the verbs of these.
+# Option that selects a phase -> verb in the phase's name.
 _PHASES = {"C": "creation", "T": "stat", "E": "read", "r": "removal", "U": "rename"}
 _FLAGS = re.compile(r"['\"]-([A-Za-z]{1,20})['\"]")
 
@@ -52,8 +52,8 @@ class PhaseRate:
 class MdtestResult:
     """A run.
 
-    ``options``: mdtest's echo, each option in quotes. ``rates``: rates of the phases that ran, by mdtest's names
-    (``File creation`` …). ``reached``: the number of files or folders per task in each iteration that a stonewall
+    ``options``: mdtest's echo, each option in quotes. ``rates``: mdtest's name of each phase that ran
+    (``File creation`` …) -> rate. ``reached``: number of files or folders per task in each iteration that a stonewall
     ended.
     """
 
@@ -68,15 +68,15 @@ class MdtestResult:
 
     @property
     def made(self) -> int:
-        """The number of files or folders of all iterations and tasks together."""
+        """Return the number of files or folders of all iterations and tasks together."""
         return self.tasks * sum(self.reached) + self.items * (self.iterations - len(self.reached))
 
 
 def parse(text: str) -> MdtestResult:
     """Parse mdtest's output.
 
-    :raises ParseError: an error that mdtest reports; an unknown version; a part of the output missing, twice or cut
-        off; a row missing; a rate that is not above 0, or not maximum >= mean >= minimum.
+    :raises ParseError: mdtest reports an error; the version is unknown; a part of the output is missing, repeated or
+        cut off; a row is missing; a rate is not above 0, or not maximum >= mean >= minimum.
     """
     output = Output.read("mdtest output", text)
     for number, line in enumerate(output.lines, start=1):
@@ -156,7 +156,7 @@ def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
 
 
 def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], options: str) -> dict[str, PhaseRate]:
-    """Return the rates of the phases that ran: the phases in ``options``, or all phases."""
+    """Return the rates of the phases that ran: phases that ``options`` select, or all phases."""
     asked = {verb for flag, verb in _PHASES.items() if flag in _flags(options)} or {*_PHASES.values()}
     rates: dict[str, PhaseRate] = {}
     for name, (number, row) in rows.items():

@@ -30,7 +30,7 @@ def _kernel(output: Output, number: int, tokens: Sequence[str], moved_mb: float)
     times = [output.positive(number, "time", token, Unit.RUN_S) for token in tokens[1:]]
     if times != sorted(times):
         raise output.error(number, "minimum <= mean <= maximum time")
-    # Two printed digits of the time, and a thousandth for those of sizes and rates.
+    # Tolerance: two units of the last digit of the time; a thousandth for the digits of sizes and rates.
     digits_s = 2 * 10.0 ** -len(tokens[1].partition(".")[2])
     slowest, fastest = moved_mb / (times[0] + digits_s), moved_mb / max(times[0] - digits_s, 1e-9)
     if not slowest * 0.999 <= rate <= fastest * 1.001:
@@ -58,15 +58,15 @@ _THREADS = {name: re.compile(rf"Number of Threads {name} = ({INTEGER})") for nam
 _STREAM_HEADER = re.compile(r"Function    Best Rate MB/s  Avg time     Min time     Max time")
 _STREAM_ROW = re.compile(r"(Copy|Scale|Add|Triad): +([0-9]{1,12}\.[0-9])" + 3 * r" +([0-9]{1,9}\.[0-9]{6})")
 _VALID = re.compile(r"Solution Validates: avg error less than [0-9.e+-]{1,20} on all three arrays")
-# Arrays that a kernel moves, in STREAM's way of counting (no write-allocate).
+# Number of arrays that a kernel moves, as STREAM counts them (no write-allocate).
 _STREAM_ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 
 
 def stream(text: str) -> StreamResult:
     """Parse STREAM's output.
 
-    :raises ParseError: the solution was not validated, a figure is missing or not above 0, rates and times
-        contradict each other, threads asked for did not run, or the outputs of several runs are mixed.
+    :raises ParseError: STREAM did not validate the solution, a figure is missing or not above 0, rates and times
+        contradict each other, requested threads did not run, or the text mixes several runs.
     """
     output = Output.read("STREAM output", text)
     for number, line in enumerate(output.lines, start=1):
@@ -92,7 +92,7 @@ def stream(text: str) -> StreamResult:
 def _rows(
     output: Output, pattern: re.Pattern[str], heading: int, within: range, names: dict[str, int]
 ) -> list[tuple[int, re.Match[str]]]:
-    """A row of each kernel, right below the heading and in the order of ``names``."""
+    """Return the row of each kernel; the rows must follow the heading in the order of ``names``."""
     rows = output.find(pattern, within)
     if [(number, match[1]) for number, match in rows] != list(enumerate(names, start=heading + 1)):
         raise output.error(heading, f"the rows {', '.join(names)} once each below the heading")
@@ -113,7 +113,7 @@ def _threads(output: Output) -> int | None:
 
 @dataclass(frozen=True)
 class BabelStreamResult:
-    """One run. ``array_mb``: size of one of the three arrays, rounded to a decimal."""
+    """One run. ``array_mb``: size of one of the three arrays, rounded to one decimal."""
 
     device: str
     array_mb: float
@@ -142,7 +142,7 @@ def babelstream(text: str, *, expect_runs: int = 1) -> tuple[BabelStreamResult, 
 
     The program reports wrong results on standard error: see :func:`failed_validation`.
 
-    :raises ParseError: there is another number of runs, a figure is missing or not above 0, rates and times contradict
+    :raises ParseError: the number of runs is another, a figure is missing or not above 0, rates and times contradict
         each other, or results were wrong.
     """
     output = Output.read("BabelStream output", text)
@@ -180,10 +180,9 @@ def _babelstream_run(output: Output, within: range) -> BabelStreamResult:
 
 @dataclass(frozen=True)
 class LikwidResult:
-    """One kernel; ``hwthreads`` names the hardware thread of each thread that ran it.
+    """One kernel; ``hwthreads``: the hardware thread of each thread that ran it.
 
-    A hardware thread occurs twice when LIKWID was asked for more threads than the domain has: it does so without a
-    word.
+    If the requested threads exceed the threads of the domain, LIKWID uses hardware threads twice without a warning.
     """
 
     kernel: str
@@ -211,8 +210,8 @@ _LIKWID_FIGURES = {
 def likwid(text: str) -> LikwidResult:
     """Parse the output of ``likwid-bench``.
 
-    :raises ParseError: a figure is missing, repeated or not above 0, there are several work groups or runs, not
-        every thread started, or rate, volume and time contradict each other.
+    :raises ParseError: a figure is missing, repeated or not above 0, there are several work groups or runs, a thread
+        did not start, or rate, volume and time contradict each other.
     """
     output = Output.read("likwid-bench output", text)
     output.one(_BANNER, "`LIKWID MICRO BENCHMARK`")

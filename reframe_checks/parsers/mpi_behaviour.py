@@ -1,6 +1,6 @@
-"""Results of ``kappa-measure mpi``, about the behaviour of the MPI library: one JSON object each.
+"""Results of ``kappa-measure mpi``, measurements of the MPI library: one JSON object each.
 
-Every time is a list with one figure for each repeat: the median of its iterations.
+Every time is a list with one figure per repeat: the median of the repeat's iterations.
 """
 
 import statistics
@@ -25,12 +25,12 @@ from reframe_checks.parsers.text import Unit
 
 Kib = Annotated[float, Meta(ge=1, le=Unit.MEMORY_KIB.ceiling)]
 PerSecond = Annotated[float, Meta(gt=0, le=Unit.MESSAGES_S.ceiling)]
-#: Levels of thread support, each of which has what those before it have.
+#: MPI's levels of thread support, in ascending order.
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
 #: Collectives that are measured, in this order.
 COLLECTIVES = ("broadcast", "gather", "allreduce")
-#: What else a rank may have taken meanwhile: connections and buffers of MPI.
+#: Memory that a rank may use besides the table: connections and buffers of MPI.
 OTHER_MIB = 16
 
 
@@ -55,12 +55,12 @@ class MpiMeasurement(OwnMeasurement, frozen=True):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Bytes of a message, where the series is over them."""
+        """Return the message sizes in bytes, for a series over sizes."""
         return tuple(one.message_bytes for one in self.series)
 
 
 class PeerLatencies(OwnDocument, frozen=True):
-    """Latencies of rank 0 once it has exchanged messages with ``peers`` others; unexpected: of the receive alone."""
+    """Latencies of rank 0 after messages with ``peers`` other ranks; unexpected: of the receive alone."""
 
     peers: Ranks
     expected_named_us: Times
@@ -82,7 +82,7 @@ class AnySourceResult(MpiMeasurement, frozen=True):
 
 
 class ThreadFigures(OwnDocument, frozen=True):
-    """``latency_us``: of one message, the median of all threads; ``messages_per_s``: of a rank, both ways."""
+    """``latency_us``: of one message, median over all threads; ``messages_per_s``: of a rank, both directions."""
 
     threads: Ranks
     latency_us: Times
@@ -90,7 +90,7 @@ class ThreadFigures(OwnDocument, frozen=True):
 
 
 class ThreadsResult(MpiMeasurement, frozen=True):
-    """``provided``: the level that MPI gives for ``asked``; several threads only where that is multiple."""
+    """``provided``: the level that MPI returned for ``asked``; only level multiple permits several threads."""
 
     subcommand: Literal["mpi threads"]
     asked: ThreadLevel
@@ -102,7 +102,7 @@ class ThreadsResult(MpiMeasurement, frozen=True):
         super().__post_init__()
         for one in self.series:
             for latency_us, rate in zip(one.latency_us, one.messages_per_s, strict=True):
-                # Half of the round trips take the median or longer, each of them two messages and two latencies.
+                # Half of the round trips take the median or longer; each has two messages and two latencies.
                 most = 1.001 * 2 * one.threads * 1e6 / latency_us
                 require(rate <= most, f"messages_per_s: at most what {one.threads} threads send at {latency_us} us")
 
@@ -120,13 +120,13 @@ class MemoryOfRanks(OwnDocument, frozen=True):
 
 
 class PeerMemory(MemoryOfRanks, frozen=True):
-    """Memory of a rank when it has exchanged messages with ``peers`` others."""
+    """Memory of a rank after messages with ``peers`` other ranks."""
 
     peers: Index
 
 
 class MemoryResult(MpiMeasurement, frozen=True):
-    """``series``: with no peer, then with 2, 4, 8, … and all."""
+    """``series``: with no peer, with 2, 4, 8, … peers, and with all peers."""
 
     subcommand: Literal["mpi memory"]
     before_init: MemoryOfRanks
@@ -139,18 +139,18 @@ class MemoryResult(MpiMeasurement, frozen=True):
 
     @property
     def start_kib(self) -> float:
-        """The memory that MPI has taken when MPI_Init returns."""
+        """Return the memory that MPI_Init takes."""
         return self.series[0].median_kib - self.before_init.median_kib
 
     @property
     def per_peer_kib(self) -> float:
-        """The slope over peers: a straight line by least squares."""
+        """Return the memory per peer: the slope of a straight line by least squares."""
         peers = [float(one.peers) for one in self.series]
         return statistics.linear_regression(peers, [one.median_kib for one in self.series]).slope
 
 
 class MessageTimes(OwnDocument, frozen=True):
-    """Time of a message, among several at once, by both kinds of operations."""
+    """Time per message, with several messages in flight, for nonblocking and persistent operations."""
 
     message_bytes: Size = field(name="bytes")
     nonblocking_us: Times
@@ -171,7 +171,7 @@ class OverlapTimes(OwnDocument, frozen=True):
 
     @property
     def hidden_percent(self) -> float:
-        """The share of the communication that overlaps with computation, for the median repeat."""
+        """Return the share of communication that overlaps with computation: the median over repeats."""
         repeats = zip(self.communication_us, self.computation_us, self.both_us, strict=True)
         shares = [1 - (both - computation) / communication for communication, computation, both in repeats]
         return 100 * min(1.0, max(0.0, statistics.median(shares)))
@@ -184,7 +184,7 @@ class OverlapResult(MpiMeasurement, frozen=True):
 
 
 class QueueTimes(OwnDocument, frozen=True):
-    """Time from the request for a message to its arrival, with ``depth`` other messages or receives in the queue."""
+    """Time from a message's request to its arrival, with ``depth`` other messages or receives in the queue."""
 
     depth: Count
     unexpected_us: Times
@@ -202,7 +202,7 @@ class MatchingResult(MpiMeasurement, frozen=True):
 
 
 class CollectiveTimes(OwnDocument, frozen=True):
-    """Time of a collective on the slowest rank, by MPI's own and through a window that all ranks share."""
+    """Time of a collective on the slowest rank: MPI's collective, and one through a shared window."""
 
     operation: Literal["broadcast", "gather", "allreduce"]
     message_bytes: Size = field(name="bytes")
@@ -215,14 +215,14 @@ class CollectiveTimes(OwnDocument, frozen=True):
 
 
 class SplineTable(OwnDocument, frozen=True):
-    """``mib`` in the memory of all ranks together, and the time of a pass over it on the slowest rank."""
+    """``mib``: memory of all ranks together; ``pass_us``: time of a pass over the table on the slowest rank."""
 
     mib: Annotated[float, Meta(ge=0, le=Unit.MEMORY_MIB.ceiling)] = field(name="MiB")
     pass_us: Times
 
 
 class SplineTables(OwnDocument, frozen=True):
-    """``shared``: a table that the node holds once, ``copies``: one in each rank."""
+    """``shared``: one table for the node; ``copies``: one table for each rank."""
 
     table_mib: Mebibytes = field(name="table_MiB")
     shared: SplineTable
@@ -260,16 +260,16 @@ class SharedWindowResult(MpiMeasurement, frozen=True):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Bytes of a rank, the same of each collective."""
+        """Return the bytes per rank, equal for all collectives."""
         return tuple(one.message_bytes for one in self.series if one.operation == COLLECTIVES[0])
 
     def read_mb_s(self, table: SplineTable) -> float:
-        """Speed of a rank in its best repeat, 10^6 bytes a second."""
+        """Return a rank's read speed in its best repeat, in 10^6 bytes per second."""
         return self.table_mib * 2**20 / min(table.pass_us)
 
 
 def _doublings(most: int) -> list[int]:
-    """1, 2, 4, … below ``most``, and ``most``."""
+    """Return 1, 2, 4, … below ``most``, and ``most``."""
     return [*(1 << power for power in range(most.bit_length()) if 1 << power < most), most]
 
 
@@ -278,8 +278,8 @@ def _require_peers(series: Sequence[PeerLatencies | PeerMemory], expected: list[
 
 
 def threads(text: str, *, ranks: int, expect_threads: Sequence[int]) -> ThreadsResult:
-    """:param expect_threads: numbers of threads that were asked for, in order.
-    :raises ParseError: as of the other results.
+    """:param expect_threads: requested numbers of threads, in order.
+    :raises ParseError: see :meth:`JsonOutput.read`.
     """
     provided = ThreadsResult.read(text, ranks=ranks).provided
     return ThreadsResult.read(

@@ -1,4 +1,4 @@
-"""Parse times of a job's start and of file calls on each node: lines of JSON, each with its SHA-256."""
+"""Parse the times of a job's start and of file calls on each node: lines of JSON, each with its SHA-256."""
 
 import re
 from collections.abc import Collection
@@ -13,9 +13,9 @@ from reframe_checks.parsers.text import Output, Unit
 
 _Uptime = Annotated[float, Meta(ge=0, le=Unit.UPTIME_S.ceiling)]
 _Milliseconds = Annotated[float, Meta(ge=0, le=Unit.OPERATION_MS.ceiling)]
-# Of squeue: days, hours, minutes and seconds.
+# squeue's form: days, hours, minutes and seconds.
 _ELAPSED = re.compile(r"(?:(?:([0-9]{1,5})-)?([0-9]{1,2}):)?([0-9]{1,2}):([0-9]{2})")
-#: With these of PrologFlags Slurm runs the prologs of all nodes when it allocates them, before the job script.
+#: With these PrologFlags, Slurm runs the prologs of all nodes at allocation, before the job script.
 AT_ALLOCATION = ("Alloc", "Contain", "X11")
 
 
@@ -34,16 +34,16 @@ class _JobStart(OwnDocument, frozen=True):
 
 @dataclass(frozen=True)
 class JobStart:
-    """A job's start; ``elapsed_s``: from slurmctld's start of the job to its script; ``None`` if not reported."""
+    """A job's start; ``elapsed_s``: time from slurmctld's start of the job to its script; ``None`` if not reported."""
 
     elapsed_s: float | None
     prologs_at_allocation: bool
 
 
 class FileCalls(OwnDocument, frozen=True, kw_only=True):
-    """Medians of ``fsyncs`` writes with fsync, and of ``files`` files that were created, looked at and removed.
+    """Medians of ``fsyncs`` writes with fsync, and of create, stat and remove of ``files`` files.
 
-    ``reads``: of 4 KiB. ``failed``: call and reason, with how often.
+    ``reads``: number of 4 KiB reads. ``failed``: call and reason -> number of failures.
     """
 
     node: Text
@@ -63,7 +63,7 @@ _Line = TypeVar("_Line", TaskStart, FileCalls)
 
 
 def task_starts(text: str, *, expect_nodes: Collection[str]) -> dict[str, float]:
-    """Parse the start of the task on each node, in s since boot (``node/src/start_of_task.sh``).
+    """Parse each node's start of its task, in s since boot (``node/src/start_of_task.sh``).
 
     :raises ParseError: a line was changed, a node occurs twice, or the nodes are not the expected ones.
     """
@@ -81,7 +81,7 @@ def file_calls(text: str, *, expect_nodes: Collection[str]) -> dict[str, FileCal
 def job_start(text: str) -> JobStart:
     """Parse the output of ``start_of_task.sh --job``.
 
-    :raises ParseError: not one line as it was written.
+    :raises ParseError: the text is not one line with its SHA-256.
     """
     output = without_sums(Output.read("start of the job", text))
     if len(output.lines) != 1:

@@ -1,10 +1,10 @@
-"""Tables of OSU Micro-Benchmarks in C and of mpi4py's OSU demos, which print the same tables in another shape.
+"""Parse tables of OSU Micro-Benchmarks in C and of mpi4py's OSU demos, which print the same tables in another form.
 
-Tried with 7.4 and mpi4py 4.1.2 (recorded) and with 5.6, 5.7.1, 5.8, 6.2, 7.1 and 7.5 (published). Tables are read by
-their headings, whatever the version; a heading that is not known is an error.
+Tried with 7.4 and mpi4py 4.1.2 (recorded) and with 5.6, 5.7.1, 5.8, 6.2, 7.1 and 7.5 (published). The parser reads
+tables by their headings, whatever the version; an unknown heading is an error.
 
-Also understood: ``-f`` (minimum, maximum, iterations), ``-c`` (every row has to say Pass), ``-z`` (tail
-percentiles), ``-T all`` (a table for each datatype), non-blocking collectives, ``osu_init``, ``osu_hello``.
+Also supported: ``-f`` (minimum, maximum, iterations), ``-c`` (every row must have Pass), ``-z`` (tail percentiles),
+``-T all`` (a table for each datatype), non-blocking collectives, ``osu_init``, ``osu_hello``.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from reframe_checks.parsers.text import INTEGER, Output, ParseError, Unit
 
 
 class OsuColumn(NamedTuple):
-    """``unit`` as OSU prints it, ``count`` for a plain number."""
+    """A column; ``unit`` as OSU prints it, ``count`` for a plain number."""
 
     name: str
     unit: str
@@ -28,8 +28,8 @@ class OsuColumn(NamedTuple):
 class OsuTable:
     """One table: ``rows`` maps the message size in bytes to a value for each of ``columns``.
 
-    A table without sizes (a barrier, ``osu_init``) has one row with the key 0. ``validated`` tells whether the
-    benchmark checked the data of every row (``-c``).
+    A table without sizes (a barrier, ``osu_init``) has one row with the key 0. ``validated``: the benchmark checked
+    the data of every row (``-c``).
     """
 
     title: str
@@ -45,12 +45,12 @@ _BANDWIDTH = OsuColumn("Bandwidth", "MB/s")
 _RATE = OsuColumn("Message rate", "1/s")
 _PROCESSES = OsuColumn("Processes", "count")
 _INIT_COLUMNS = (*(OsuColumn(f"{name} Init", "ms") for name in ("Avg", "Min", "Max")), _PROCESSES)
-# By the unit of the column.
+# Unit of a column -> unit of its figures.
 _UNITS = {
     "us": Unit.OPERATION_US, "ms": Unit.OPERATION_MS, "MB/s": Unit.MB_S, "1/s": Unit.MESSAGES_S, "count": Unit.COUNT,
     "B": Unit.BYTES, "%": Unit.PERCENT,
 }  # fmt: skip
-# "Latency(us)" is OSU 5.
+# OSU 5 prints "Latency(us)".
 _HEADINGS = {
     "Latency (us)": _LATENCY, "Latency(us)": _LATENCY, "Latency [us]": _LATENCY,
     "Bandwidth (MB/s)": _BANDWIDTH, "Bandwidth [MB/s]": _BANDWIDTH, "MB/s": _BANDWIDTH, "Messages/s": _RATE,
@@ -68,10 +68,10 @@ _HEADING = re.compile(
     r"|(?P<tail>P[1-9][0-9]?(?:\.[0-9]{1,3})? Tail) (?:Lat\((?P<us>us)\)|BW\((?P<mb>MB/s)\)))"
 )
 _HEADER = re.compile(r"#? *(?P<size>Size(?: \[B\])?(?![^ ]))?(?P<headings>.*)")
-# Parts of a call that can take less than the two decimals show.
+# These can be 0.00: parts of a call can be shorter than the last of two decimals.
 _MAY_BE_ZERO = {"Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Overlap"}
 _BOUNDS = (("Min Latency", "Avg Latency", "Max Latency"), ("Min Comm.", "Pure Comm.", "Max Comm."))
-# Two decimals at least: one alone is a number that was cut off.
+# At least two decimals: a number with one decimal was cut off.
 _DECIMAL = r"[0-9]{1,15}\.[0-9]{2,9}"
 _TITLE = re.compile(
     r"(?:# )?(OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}(?:-[\w.]{1,20})?)"
@@ -80,7 +80,7 @@ _TITLE = re.compile(
 _DATATYPE = re.compile(r"# Datatype: (MPI_[A-Z0-9_]{1,60})\.")
 _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER}) ms, avg: ({INTEGER}) ms")
 _HELLO = re.compile(rf"This is a test with ({INTEGER}) processes")
-# Neighbourhood collectives say this above their title.
+# Neighbourhood collectives print this above their title.
 _TOPOLOGY = re.compile(r"Dimensions size = [0-9 ]{1,100}|Time took to create topology graph:[0-9]{1,15}\.[0-9]{2} us\.")
 _LINK = re.compile(r"^@link ([\w.-]{1,255}) ([\w.-]{1,255})$", re.MULTILINE)
 _CHOICES: dict[str, Callable[[Iterable[float]], float]] = {"min": min, "median": statistics.median, "max": max}
@@ -89,14 +89,14 @@ _CHOICES: dict[str, Callable[[Iterable[float]], float]] = {"min": min, "median":
 def parse(
     text: str, *, expect_sizes: Sequence[int] | None = None, expect_tables: int | None = None
 ) -> tuple[OsuTable, ...]:
-    """Parse every table of ``text``, in order; several if a job repeated the benchmark.
+    """Parse every table of ``text``, in order; there are several tables if a job repeated the benchmark.
 
-    :param expect_sizes: message sizes that every table must have. A row that was lost, or output cut off between
-        two rows, can be noticed only with it.
-    :param expect_tables: number of tables that there must be.
-    :raises ParseError: anything else than tables, blank lines and comments; a value that is not finite and above
-        0 (0.00 means that the clock is too coarse for the iterations); sizes that do not increase; a row that
-        failed validation; a heading that is unknown or contradicts the title; a missing size or table.
+    :param expect_sizes: required message sizes of every table. Without them, the parser cannot detect a lost row or
+        output that was cut off between two rows.
+    :param expect_tables: required number of tables.
+    :raises ParseError: a line is no table, blank line or comment; a value is not finite and above 0 (0.00 means that
+        the clock is too coarse for the iterations); sizes do not increase; a row failed validation; a heading is
+        unknown or contradicts the title; or a size or table is missing.
     """
     output = Output.read("OSU output", text)
     tables = _TableReader(output).tables()
@@ -111,7 +111,7 @@ def parse(
 def curve(tables: Sequence[OsuTable], pick: Literal["min", "median", "max"], column: int = 0) -> dict[int, float]:
     """Return the minimum, median or maximum over the repeats of a benchmark: message size in bytes -> value.
 
-    :raises ParseError: no table, or tables that differ in title, datatype, columns or sizes.
+    :raises ParseError: there is no table, or tables differ in title, datatype, columns or sizes.
     """
     if not tables:
         raise ParseError("OSU repeats", "at least one table")
@@ -129,10 +129,10 @@ def _identity(table: OsuTable) -> tuple[object, ...]:
 def links(text: str, *, message_bytes: int, expect_nodes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
     """Parse the tables of ``ring_of_links.sh``: (node, node) -> best bandwidth of the link in MB/s.
 
-    Each table is behind a line ``@link NODE NODE``.
+    Each table follows a line ``@link NODE NODE``.
 
-    :raises ParseError: no link, text before the first one, a table missing, a link measured too few times or not
-        at one go, or links that are no ring of ``expect_nodes`` nodes (two nodes have one link).
+    :raises ParseError: there is no link; text precedes the first link; a table is missing; the number of measurements
+        of a link is wrong; they are not consecutive; the links are no ring of ``expect_nodes`` nodes (two: one link).
     """
     before, *parts = _LINK.split("".join(f"{line}\n" for line in Output.read("link bandwidths", text).lines))
     pairs = list(zip(parts[0::3], parts[1::3], strict=True))
@@ -158,16 +158,16 @@ def links(text: str, *, message_bytes: int, expect_nodes: int, expect_repeats: i
 
 
 class _TableReader:
-    """Reads title, comments, column headings and rows, in this order, again and again."""
+    """Read title, comments, column headings and rows, in this order, repeatedly."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._title = ""
         self._datatype: str | None = None
-        # Datatypes that have a table under the current title: a second one needs a new title.
+        # Datatypes that have a table under the current title. A second table of one needs a new title.
         self._done: set[str | None] = set()
         self._columns: _Columns | None = None
-        # OSU 7.1 names the datatype below the headings, which then hold for several datatypes.
+        # OSU 7.1 names the datatype below the headings; the headings then apply to several datatypes.
         self._named_below = False
         self._rows: dict[int, tuple[float, ...]] = {}
         self._tables: list[OsuTable] = []
@@ -204,7 +204,7 @@ class _TableReader:
             self._heading(number)
 
     def _heading(self, number: int) -> bool:
-        """Whether line ``number`` has column headings, which begin without # where OSU 5 has no sizes."""
+        """Read line ``number`` and return if it has column headings; they lack # where OSU 5 has no sizes."""
         columns = _Columns.read(self._output, number, self._title)
         if columns:
             self._start(number)
@@ -212,7 +212,7 @@ class _TableReader:
         return bool(columns)
 
     def _datatype_below_headings(self, number: int, line: str) -> bool:
-        """Whether line ``number`` names the datatype of the rows below it, under headings that are there already."""
+        """Read line ``number`` and return if it names the datatype of the rows below, under existing headings."""
         columns, datatype = self._columns, _DATATYPE.fullmatch(line.rstrip())
         first = not self._rows and self._datatype is None
         if not datatype or not columns or not (first or (self._rows and self._named_below)):
@@ -249,7 +249,7 @@ class _TableReader:
         self._columns, self._rows = None, {}
 
     def _sentence(self, number: int, line: str) -> None:
-        """``osu_init`` and ``osu_hello`` print a sentence instead of a table."""
+        """Parse the sentence that ``osu_init`` and ``osu_hello`` print instead of a table."""
         columns: tuple[OsuColumn, ...]
         tokens: tuple[str, ...]
         if "Init" in self._title and (init := _INIT.fullmatch(line)):
@@ -270,16 +270,16 @@ class _TableReader:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What each row of one table holds: perhaps a message size, then ``headings``."""
+    """The columns of a table: possibly a message size, then ``headings``."""
 
     has_sizes: bool
     headings: tuple[OsuColumn, ...]
 
     @classmethod
     def read(cls, output: Output, number: int, title: str) -> "_Columns | None":
-        """Columns as line ``number`` heads them; ``None`` if it is an ordinary comment.
+        """Return the columns of the heading on line ``number``; ``None`` if it is an ordinary comment.
 
-        mpi4py's bandwidth demos head their MB/s with "Latency [us]": the title decides.
+        mpi4py's bandwidth demos print "Latency [us]" above MB/s: the title decides.
         """
         found = _HEADER.fullmatch(output.lines[number - 1].rstrip())
         if not found or not (found["size"] or _HEADING.match(found["headings"])):
@@ -302,7 +302,7 @@ class _Columns:
         return cls(bool(found["size"]), tuple(columns))
 
     def row(self, output: Output, number: int) -> tuple[int, tuple[float, ...]]:
-        """Message size (0 without sizes) and figures on line ``number``."""
+        """Return the message size (0 without sizes) and the figures on line ``number``."""
         names = ["size"] * self.has_sizes + [column.name for column in self.headings]
         tokens = output.lines[number - 1].split()
         if len(tokens) != len(names):
@@ -329,13 +329,13 @@ def _value(output: Output, number: int, column: OsuColumn, token: str) -> float:
 
 
 def _check_row(output: Output, number: int, size: int, values: dict[str, float]) -> None:
-    """Figures of one row that depend on each other have to agree, to the precision printed."""
+    """Check that dependent figures of one row agree, to the printed precision."""
     for low, middle, high in _BOUNDS:
         if {low, middle, high} <= values.keys() and not values[low] - 0.01 <= values[middle] <= values[high] + 0.01:
             raise output.error(number, f"{low} <= {middle} <= {high}")
     bandwidth, rate = values.get(_BANDWIDTH.name), values.get(_RATE.name)
     if bandwidth and rate and size:
-        # Both have two decimals: half of the last one of each, in messages per second.
+        # Both have two decimals: half a unit of the last one of each, in messages per second.
         rounding = 0.0051 * 1e6 / size + 0.0051
         if abs(bandwidth * 1e6 / size - rate) > rounding + 1e-9 * rate:
             raise output.error(number, "a message rate of bandwidth / message size")

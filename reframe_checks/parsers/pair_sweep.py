@@ -1,6 +1,6 @@
-"""Results of ``kappa-measure pairs``: latency and bandwidth between every pair of nodes, or of a sample of the pairs.
+"""Results of ``kappa-measure pairs``: latency and bandwidth of every pair of nodes, or of a sample of the pairs.
 
-Each is one JSON object; beside a sample lies a file with the figures of its pairs.
+Each result is one JSON object; a sample has an additional file with the figures of its pairs.
 """
 
 import zlib
@@ -32,7 +32,7 @@ from reframe_checks.parsers.text import ParseError, Unit
 OPERATIONS = ("broadcast", "all-gather", "all-to-all", "all-reduce")
 NodePair = tuple[Index, Index]
 Crc32 = Annotated[int, Meta(ge=0, lt=2**32)]
-#: Row by row; ``None`` on the diagonal and where nothing was measured.
+#: Row by row; ``None`` on the diagonal and for missing measurements.
 LatencyMatrix = tuple[tuple[Microseconds | None, ...], ...]
 BandwidthMatrix = tuple[tuple[MbPerS | None, ...], ...]
 #: A pair in the file of figures, as ``sampled_sweep.hpp`` describes it. The first node has the smaller number.
@@ -44,7 +44,7 @@ _CEILINGS = {"latency_us": Unit.OPERATION_US, "to_second_mbps": Unit.MB_S, "to_f
 
 
 class Packets(NamedTuple):
-    """Packets that both nodes of a pair sent while they were measured, and lost packets; 0 without counters."""
+    """Packets that both nodes of a pair sent and lost during their measurement; 0 without counters."""
 
     pair: tuple[int, int]
     sent: int
@@ -52,7 +52,7 @@ class Packets(NamedTuple):
 
 
 class Payloads(NamedTuple):
-    """Number of compared messages between a pair, and number of messages with wrong data."""
+    """Number of compared messages of a pair, and number of messages with wrong data."""
 
     pair: tuple[int, int]
     messages: int
@@ -60,7 +60,7 @@ class Payloads(NamedTuple):
 
 
 class PairAlone(OwnDocument, frozen=True):
-    """A pair that was re-measured alone."""
+    """A pair that the program re-measured alone."""
 
     first: Text
     second: Text
@@ -86,8 +86,8 @@ class SampledPairAlone(PairAlone, frozen=True):
 
 
 class CollectiveBlocks(OwnDocument, frozen=True):
-    """``wrong_blocks``: (sender, receiver) of what did not arrive; one that all have made together has the receiver
-    twice."""
+    """``wrong_blocks``: (sender, receiver) of each wrong block. A block that all ranks computed together has the
+    receiver twice."""
 
     operation: Literal["broadcast", "all-gather", "all-to-all", "all-reduce"]
     wrong_blocks: tuple[NodePair, ...] = field(name="from_to")
@@ -98,7 +98,7 @@ class CollectiveBlocks(OwnDocument, frozen=True):
 
 
 class PairsMeasured(OwnMeasurement, frozen=True):
-    """What both ways to choose the ``pairs`` have. ``alone`` are pairs of nodes in their order."""
+    """The common facts of sweeps and samples. ``alone``: re-measured pairs, each in the order of ``nodes``."""
 
     subcommand: Literal["pairs"]
     nodes: tuple[Text, ...]
@@ -137,11 +137,11 @@ class PairsMeasured(OwnMeasurement, frozen=True):
 
 
 class SweepRound(OwnDocument, frozen=True):
-    """Pairs that were measured at the same time, and numbers for each."""
+    """Pairs measured at the same time, and counts for each pair."""
 
     round: Positive
     seconds: Seconds
-    #: The node that had no partner.
+    #: The node without a partner.
     idle: Index | None
     pairs: tuple[NodePair, ...]
     packets_sent: tuple[Count, ...]
@@ -159,8 +159,8 @@ class SweepRound(OwnDocument, frozen=True):
 
 
 class PairSweepResult(PairsMeasured, frozen=True):
-    """n nodes; latency (n x n, symmetric) is half of the median round trip, in ``bandwidth_mbps`` (n x n, MB/s,
-    10^6 bytes a second) the row sends to the column."""
+    """n nodes. ``latency_us`` (n x n, symmetric): half of the median round trip. ``bandwidth_mbps`` (n x n, MB/s,
+    10^6 bytes per second): the row's node sends to the column's node."""
 
     pairs: Literal["all"]
     latency_us: LatencyMatrix
@@ -172,7 +172,7 @@ class PairSweepResult(PairsMeasured, frozen=True):
         size = len(self.nodes)
         for name, matrix in (("latency_us", self.latency_us), ("bandwidth_MBps", self.bandwidth_mbps)):
             require([len(row) for row in matrix] == [size] * size, f"{name}: {size} lists of {size} numbers or nulls")
-            # A row that has slipped to another place shows itself here.
+            # Detects a row in the wrong place.
             require(all(matrix[i][i] is None for i in range(size)), f"{name}: null on the diagonal")
         transposed = tuple(zip(*self.latency_us, strict=True))
         require(transposed == self.latency_us, "latency_us: the same latency in both directions")
@@ -197,7 +197,7 @@ class PairSweepResult(PairsMeasured, frozen=True):
 
     @property
     def not_measured(self) -> list[tuple[str, str]]:
-        """Pairs of which a figure is missing."""
+        """Return the pairs with a missing figure."""
         return [
             (self.nodes[i], self.nodes[j])
             for i, j in combinations(range(len(self.nodes)), 2)
@@ -206,7 +206,7 @@ class PairSweepResult(PairsMeasured, frozen=True):
 
 
 class SampledRound(OwnDocument, frozen=True):
-    """``pairs``: how many were measured at the same time."""
+    """``pairs``: number of pairs measured at the same time."""
 
     round: Positive
     pairs: Ranks
@@ -229,8 +229,8 @@ class SamplesDocument(PairsMeasured, frozen=True):
 
 
 class PairSamples(Struct, frozen=True):
-    """``pairs`` (``PAIR``) are all that were measured, round by round: the first ``rounds_within_leaves`` rounds within
-    leaf switches, the others at random; figures are NaN where none was measured. ``round_of`` is the round of each."""
+    """``pairs`` (``PAIR``): all measured pairs, round by round; a figure that was not measured is NaN. The first
+    ``rounds_within_leaves`` rounds are within leaf switches, the others at random. ``round_of``: round of each pair."""
 
     document: SamplesDocument
     pairs: NDArray[np.void]
@@ -261,7 +261,7 @@ class PairSamples(Struct, frozen=True):
 
     @property
     def not_measured(self) -> list[tuple[str, str]]:
-        """Pairs of which a figure is missing."""
+        """Return the pairs with a missing figure."""
         missing = np.any([np.isnan(self.pairs[name]) for name in _CEILINGS], axis=0)
         return [(self.nodes[pair["first"]], self.nodes[pair["second"]]) for pair in self.pairs[missing]]
 
@@ -269,9 +269,9 @@ class PairSamples(Struct, frozen=True):
 def read_samples(text: str, figures: bytes) -> PairSamples:
     """
     :param text: the JSON object.
-    :param figures: content of the file beside it.
-    :raises ParseError: the text is no such object; or the figures are not those that it tells of, a pair is none, or a
-        node is twice in a round.
+    :param figures: content of the file with the figures of the pairs.
+    :raises ParseError: the text is no such object; the figures do not match its number of pairs and checksum; a pair
+        or a figure is invalid; or a node is twice in a round.
     """
     document = SamplesDocument.read(text)
     counts = np.array([one.pairs for one in document.rounds], dtype=np.int64)
@@ -298,5 +298,5 @@ def read_samples(text: str, figures: bytes) -> PairSamples:
 
 
 def nodes_crc32(nodes: Sequence[str]) -> int:
-    """Return the program's checksum of the nodes: of the names, each with an end of line."""
+    """Return the program's checksum of the nodes: CRC-32 of the names, each with a newline."""
     return zlib.crc32("".join(f"{node}\n" for node in nodes).encode())

@@ -1,4 +1,4 @@
-"""Results of ``kappa-measure pattern``: a JSON object for each communication pattern, times of all iterations in µs."""
+"""Results of ``kappa-measure pattern``: one JSON object per communication pattern, times of all iterations in µs."""
 
 import statistics
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ from reframe_checks.parsers.json_reader import (
 )
 
 VICTIM_PATTERNS = ("latency", "bandwidth", "allreduce")
-#: The load that puts nothing on the network.
+#: The load that sends no messages.
 CONTROL = "compute"
 
 
@@ -35,7 +35,7 @@ class PatternResult(OwnMeasurement, frozen=True):
 
 
 class TimedPattern(PatternResult, frozen=True):
-    """``times_us``: of each iteration, the longest of all ranks."""
+    """``times_us``: longest time of all ranks, for each iteration."""
 
     times_us: Times
 
@@ -61,7 +61,7 @@ class RandomRingResult(TimedPattern, frozen=True):
 
     @property
     def bandwidth_mb_s(self) -> float:
-        """The bandwidth of a process by HPC Challenge's definition: two messages in the time of the best iteration."""
+        """Return a process's bandwidth by HPC Challenge's definition: two messages in the best iteration's time."""
         return 2 * self.message_bytes / self.shortest_us
 
 
@@ -71,7 +71,7 @@ class PutBarrierResult(TimedPattern, frozen=True):
 
 
 class ParticleExchangeResult(TimedPattern, frozen=True):
-    """``pack_us`` and ``put_us``: of each iteration, the longest of all ranks, maybe not of the same rank."""
+    """``pack_us``, ``put_us``: longest time of all ranks, for each iteration; possibly of different ranks."""
 
     subcommand: Literal["pattern particles"]
     barrier: Literal["before", "after"]
@@ -86,7 +86,7 @@ class ParticleExchangeResult(TimedPattern, frozen=True):
     drawn: Count
     drift: Number
     record_bytes: Size
-    #: The speed of packing that a simulated rank is given.
+    #: Packing speed of a simulated rank.
     pack_gb_s: Number | None
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class ParticleExchangeResult(TimedPattern, frozen=True):
 
     @property
     def best(self) -> int:
-        """The iteration with the shortest time."""
+        """Return the index of the iteration with the shortest time."""
         return self.times_us.index(self.shortest_us)
 
 
@@ -122,7 +122,7 @@ class NeighbourExchangeResult(TimedPattern, frozen=True):
 
 
 class SumTimes(OwnDocument, frozen=True):
-    """``cpu_us``: CPU time of a rank in an iteration, the mean of all; a simulation, where CPUs take none, has none."""
+    """``cpu_us``: CPU time per rank and iteration, mean; absent in a simulation, which has no CPU time."""
 
     size: Size = field(name="bytes")
     times_us: Times
@@ -162,17 +162,17 @@ class AllreduceResult(PatternResult, frozen=True):
 
 
 class VictimSamples(NamedTuple):
-    """Times of one victims' pattern in us, for each round one tuple: alone, and beside a load."""
+    """Times of one victim pattern in us, one tuple per round: alone, and beside a load."""
 
     alone_us: tuple[Times, ...]
     beside_us: tuple[Times, ...]
 
     def impact(self, percent: int = 50) -> float:
-        """Return GPCNeT's congestion impact factor: a percentile of the times beside a load divided by that alone."""
+        """Return GPCNeT's congestion impact factor: a percentile beside a load over the same percentile alone."""
         return _percentile(chain(*self.beside_us), percent) / _percentile(chain(*self.alone_us), percent)
 
     def impacts_of_rounds(self) -> tuple[float, ...]:
-        """Return the impact of the medians of each round."""
+        """Return each round's impact: the ratio of its medians."""
         rounds = zip(self.alone_us, self.beside_us, strict=True)
         return tuple(statistics.median(beside) / statistics.median(alone) for alone, beside in rounds)
 
@@ -185,7 +185,7 @@ class _Samples(OwnDocument, frozen=True):
 
 
 class AggressorLoad(OwnDocument, frozen=True):
-    """Operations of the aggressors in each round, and the samples of each of ``VICTIM_PATTERNS``."""
+    """Number of aggressor operations in each round, and the samples of each of ``VICTIM_PATTERNS``."""
 
     load: Text
     operations: tuple[Positive, ...]
@@ -233,7 +233,7 @@ class CongestionResult(PatternResult, frozen=True):
         return {one.load: one for one in self.load_list}
 
     def above_control(self) -> list[tuple[str, str]]:
-        """(load, pattern) where each round's impact is larger than each of the control's."""
+        """Return (load, pattern) where the impact of every round exceeds the control's impact in every round."""
         samples = {name: load.samples for name, load in self.loads.items()}
         highest = {pattern: max(of.impacts_of_rounds()) for pattern, of in samples.pop(CONTROL).items()}
         return [

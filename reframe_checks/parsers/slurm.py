@@ -1,9 +1,9 @@
-"""Slurm's lists of nodes, states of nodes (``sinfo``), nodes (``scontrol show node``) and topology.
+"""Parse Slurm's lists of nodes, states of nodes (``sinfo``), facts of nodes (``scontrol show node``) and topology.
 
 - ``sinfo --Node --noheader --format=SINFO_FORMAT`` of ``node_states``: one line for each node.
-- ``scontrol --oneliner show node``: one line for each node, with what Slurm believes of it.
-- ``scontrol show topology`` or ``topology.conf`` (plug-ins topology/tree and topology/block). A block, whose nodes are
-  closer to each other than to the rest, counts as a leaf switch.
+- ``scontrol --oneliner show node``: one line for each node, with Slurm's facts of it.
+- ``scontrol show topology`` or ``topology.conf`` (plug-ins topology/tree and topology/block). A block counts as a leaf
+  switch, since its nodes are closer to each other than to others.
 """
 
 import re
@@ -15,9 +15,9 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 from kappa.core.vocabulary.node_states import NodeLine, node_line
 from reframe_checks.parsers.text import INTEGER, Output, ParseError, Unit
 
-#: More than any machine has nodes (Fugaku: 158,976), and expanded within seconds.
+#: More nodes than any machine has (Fugaku: 158,976); such a list expands within seconds.
 MAX_NODES = 200_000
-# A host's name is no longer, and Slurm's has few ranges; every number in a name is a dimension to ClusterShell.
+# Longest host name, and more ranges than Slurm's names have; for ClusterShell, each number in a name is a dimension.
 _MAX_NAME_CHARS, _MAX_BRACKETS = 255, 4
 
 _RANGE = "([0-9]{1,15})(?:-([0-9]{1,15}))?"
@@ -27,22 +27,22 @@ _LISTED = re.compile(rf"(?:[A-Za-z0-9._-]|{_BRACKETS.pattern})+")
 _LIST = re.compile(rf"{_LISTED.pattern}(?:,{_LISTED.pattern})*")
 _NODE_NAME = re.compile(r"NodeName=([A-Za-z0-9._-]{1,255}) ")
 _KEYS = {"slurm.cpus": ("CPUTot", Unit.RANKS), "slurm.memory_mib": ("RealMemory", Unit.MEMORY_MIB)}
-#: Where Slurm does not account for energy it says n/s, n/a or 0, or nothing.
+#: Without energy accounting, Slurm prints n/s, n/a, 0 or nothing.
 _WATTS = re.compile(rf" CurrentWatts=({INTEGER})(?: |$)")
-# Names of all lines together: scontrol repeats a node for each level of switches above it.
+# Limit for the names of all lines together: scontrol repeats a node for each level of switches above it.
 MAX_LISTED = 5 * MAX_NODES
-# Slurm 24.05 and later lists switches and blocks whose nodes are still to come, with an empty list.
+# Slurm 24.05 and later print an empty list for switches and blocks that do not have nodes yet.
 _FIELD = re.compile(r"([A-Za-z]{1,40})=(\S*)")
 _SWITCH_NAMES = ("switchname", "blockname", "aggregatedblock")
 _LISTS = {"nodes": "nodes", "switches": "children", "aggregatedblock": "children"}
 
 
 def expand_nodes(text: str, at_most: int = MAX_NODES) -> list[str]:
-    """Expand a list of nodes: return each name once, in order.
+    """Expand a list of nodes; return each name once, in order.
 
     Only Slurm's syntax is allowed. Other operators of ClusterShell are refused; one of them (``@group``) runs programs.
 
-    :raises ValueError: not such a list, or more than ``at_most`` names; the text says what was expected.
+    :raises ValueError: the text is no such list, or has more than ``at_most`` names. The error gives the expected form.
     """
     if not _LIST.fullmatch(text):
         raise ValueError("a list of nodes, for instance tux[0-3,12]")
@@ -50,14 +50,14 @@ def expand_nodes(text: str, at_most: int = MAX_NODES) -> list[str]:
     if sum(map(_number_of_nodes, parts)) > at_most:
         raise ValueError(f"a list of at most {at_most:,} nodes")
     try:
-        # One by one: together, names with several numbers are folded in quadratic time.
+        # One by one: ClusterShell folds names with several numbers together in quadratic time.
         return list(dict.fromkeys(name for part in parts for name in NodeSet(part, resolver=RESOLVER_NOGROUP)))
     except NodeSetException as err:
         raise ValueError(f"a list of nodes, for instance tux[0-3,12] ({err})") from None
 
 
 def _number_of_nodes(part: str) -> int:
-    """How many names ``part`` stands for, at least; a range that runs backwards counts as one."""
+    """Return a lower bound of the number of names in ``part``; a backward range counts as one name."""
     brackets = [found[0] for found in _BRACKETS.finditer(part)]
     if len(brackets) > _MAX_BRACKETS or len(part) - len("".join(brackets)) > _MAX_NAME_CHARS:
         raise ValueError(f"names of at most {_MAX_NAME_CHARS} characters and {_MAX_BRACKETS} ranges")
@@ -68,9 +68,9 @@ def _number_of_nodes(part: str) -> int:
 
 
 def node_states(text: str) -> tuple[NodeLine, ...]:
-    """Nodes in the order printed.
+    """Parse the states of nodes; return the nodes in the printed order.
 
-    :raises ParseError: a line that is not NODE|STATE|REASON, a node twice, or no node at all.
+    :raises ParseError: a line is not NODE|STATE|REASON, a node occurs twice, or there is no node.
     """
     output = Output.read("sinfo", text)
     nodes: dict[str, NodeLine] = {}
@@ -85,11 +85,11 @@ def node_states(text: str) -> tuple[NodeLine, ...]:
 
 
 def node_facts(text: str, *, expect_nodes: Collection[str]) -> dict[str, dict[str, int | None]]:
-    """Facts of each node by name: CPUs, memory in MiB, and power in W, which is ``None`` where Slurm knows of none.
+    """Parse the facts of each node by name: CPUs, memory in MiB, power in W (``None`` if Slurm does not report it).
 
-    :param expect_nodes: names of the nodes that there must be.
-    :raises ParseError: a line that is not of a node, or without its CPUs or memory, or with a power that no node has;
-        a node twice; or other nodes.
+    :param expect_nodes: required names of the nodes.
+    :raises ParseError: a line is no node's line, lacks CPUs or memory, or has an impossible power; a node occurs
+        twice; or the nodes are not the required nodes.
     """
     output = Output.read("scontrol show node", text)
     nodes: dict[str, dict[str, int | None]] = {}
@@ -121,11 +121,11 @@ def _watts(output: Output, number: int, line: str) -> int | None:
 
 
 def leaf_switches(text: str) -> dict[str, str]:
-    """The leaf switch of each node; empty when Slurm knows of no topology.
+    """Parse the topology: node -> leaf switch; empty if Slurm has no topology.
 
-    :raises ParseError: a line that is no switch or block, one without children, a list that is none or too long, a
-        switch twice, a node on two leaf switches, or a switch above others of which one is missing or whose nodes
-        are not theirs.
+    :raises ParseError: a line is no switch or block or has no children; a list is invalid or too long; a switch occurs
+        twice; a node is on two leaf switches; a switch below another one is missing, or the nodes of the switches
+        below differ from the nodes of the switch.
     """
     if not text.strip():
         return {}
@@ -151,7 +151,7 @@ def leaf_switches(text: str) -> dict[str, str]:
         if named[0] in nodes_of:
             raise output.error(number, f"{named[0]} once")
         names += sum(map(len, lists.values()))
-        # scontrol gives the nodes below it with a switch of switches and with a block of blocks, too.
+        # scontrol also prints nodes for a switch of switches and a block of blocks: all nodes below it.
         nodes_of[named[0]] = lists.get("nodes", ())
         if "children" in lists:
             above.append((number, named[0], lists["children"]))
@@ -165,7 +165,7 @@ def leaf_switches(text: str) -> dict[str, str]:
 
 
 def _fields(output: Output, number: int, content: str) -> dict[str, str]:
-    """What a line says, by its keys in lower case: Slurm reads them in either."""
+    """Return the fields of a line by key, in lower case: Slurm ignores the case of keys."""
     fields: dict[str, str] = {}
     for token in content.split():
         match = _FIELD.fullmatch(token)
@@ -183,7 +183,7 @@ def _expanded(output: Output, number: int, text: str, at_most: int) -> list[str]
 
 
 def _check_children(output: Output, number: int, nodes: Sequence[str], below: dict[str, Sequence[str] | None]) -> None:
-    """A lost or damaged line shows itself here. ``nodes`` is empty in topology.conf, which leaves them out."""
+    """Detect a lost or damaged line. ``nodes`` is empty in topology.conf, which has none for upper switches."""
     together: set[str] = set()
     for child, their_nodes in below.items():
         if their_nodes is None:
@@ -195,9 +195,9 @@ def _check_children(output: Output, number: int, nodes: Sequence[str], below: di
 
 
 def leaves_of(text: str, nodes: Iterable[str]) -> dict[str, str]:
-    """The leaf switch of each of ``nodes``.
+    """Return the leaf switch of each of ``nodes``.
 
-    :raises ParseError: as ``leaf_switches``, or one of ``nodes`` is on none.
+    :raises ParseError: as ``leaf_switches``, or one of ``nodes`` is on no leaf switch.
     """
     known = leaf_switches(text)
     try:

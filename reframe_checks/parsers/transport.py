@@ -1,12 +1,12 @@
-"""Network adapters and links of messages: ``kappa-measure ring-traffic``, ``link_use.so``, the MPI library's report.
+"""Parse the adapters and links of messages: ``kappa-measure ring-traffic``, ``link_use.so``, MPI libraries' reports.
 
-``ring-traffic`` writes what each adapter of each node counted while MPI sent, ``link_use.so`` what the busiest links of
-a simulated machine carried: one JSON object each. MPI libraries report their transports in lines between all else that
-a job writes:
+``ring-traffic`` writes the counts of each adapter of each node during MPI's messages, ``link_use.so`` the traffic of
+the busiest links of a simulated machine: one JSON object each. MPI libraries report their transports in lines among a
+job's other output:
 
 - Open MPI with ``bml_base_verbose``: ``[HOST:PID] mca: bml: Using tcp btl for send to … on node N``
-- UCX with ``UCX_LOG_LEVEL=info``: ``[TIME] [HOST:PID:TID] FILE:LINE UCX INFO ep_cfg[1]: tag(rc_mlx5/mlx5_0:1);``, of
-  newer versions ``… UCX INFO NAME inter-node cfg#1 tag(…)``
+- UCX with ``UCX_LOG_LEVEL=info``: ``[TIME] [HOST:PID:TID] FILE:LINE UCX INFO ep_cfg[1]: tag(rc_mlx5/mlx5_0:1);``,
+  newer versions: ``… UCX INFO NAME inter-node cfg#1 tag(…)``
 - Intel MPI with ``I_MPI_DEBUG=5``: ``[0] MPI startup(): libfabric provider: mlx``
 """
 
@@ -31,7 +31,7 @@ from reframe_checks.parsers.json_reader import (
 )
 from reframe_checks.parsers.text import MAX_LINE_CHARS, Unit
 
-#: Links that ``link_use.so`` writes at most.
+#: Maximum number of links in the output of ``link_use.so``.
 SHOWN = 10
 _HOST = r"([\w.-]{1,255})"
 _BML = re.compile(rf"\[{_HOST}:\d+\] mca: bml: Using (\w{{1,40}}) btl for send to \S{{1,60}} on node \S{{1,255}}")
@@ -39,15 +39,15 @@ _UCX = re.compile(
     rf"\[\d+\.\d+\] \[{_HOST}:\d+\s*:\d+\]\s+\S{{1,80}}\s+UCX +INFO +(?:\S{{1,80}} )?"
     r"(?:ep_cfg\[\d+\]:|inter-node cfg#\d+) ?(.+)"
 )
-# Printable, without brackets: what a second writer garbled names no lane.
+# Printable, without brackets: text garbled by a second writer names no lane.
 _LANES = re.compile(r"(?:tag|am)\(([ -'*-~]{1,2000})\)")
 _INTEL = re.compile(r"\[\d{1,9}\] MPI startup\(\): libfabric provider: ([\w;]{1,80})")
-#: Within a node: shared memory, and copies to and from GPUs.
+#: Transports within a node: shared memory, and copies to and from GPUs.
 _WITHIN = re.compile(r"self|vader|sm|smcuda|sysv|posix|cma|knem|xpmem|mm|cuda_\w+|gdr_copy|rocm_\w+|ze_\w+")
 
 
 class AdapterCounts(OwnDocument, frozen=True):
-    """``name`` of an interface, or of an RDMA port as ``mlx5_0:1``."""
+    """Counts of an adapter; ``name``: of an interface, or of an RDMA port such as ``mlx5_0:1``."""
 
     name: Text
     sent_bytes: Bytes = field(name="sent")
@@ -56,14 +56,14 @@ class AdapterCounts(OwnDocument, frozen=True):
 
 
 class GpuPlace(OwnDocument, frozen=True):
-    """``ordinal`` among the GPUs of its node, and where it is on PCIe, as ``0000:3b:00.0``."""
+    """A GPU; ``ordinal``: number among the node's GPUs; ``pci``: PCIe address, such as ``0000:3b:00.0``."""
 
     ordinal: Index
     pci: Text
 
 
 class RingNode(OwnDocument, frozen=True, kw_only=True):
-    """Time and rate of the messages from the node before and from the next. ``gpu``: in whose memory they lay."""
+    """Time and rate of messages from the previous and the next node. ``gpu``: the GPU whose memory held them."""
 
     rank: Index
     node: Text
@@ -80,8 +80,8 @@ class RingNode(OwnDocument, frozen=True, kw_only=True):
 
 
 class RingTrafficResult(NodeMeasurement, frozen=True):
-    """Every node sent ``payload_bytes``, half of them to the next node and half to the one before, in the order of
-    ``nodes``; rates are in 10^6 bytes a second."""
+    """Every node sent half of ``payload_bytes`` to the next node and half to the previous node, in the order of
+    ``nodes``. Rates are in 10^6 bytes per second."""
 
     subcommand: Literal["ring-traffic"]
     payload_bytes: Size = field(name="bytes")
@@ -96,13 +96,13 @@ class RingTrafficResult(NodeMeasurement, frozen=True):
         for one in self.nodes:
             rates = ((one.from_before_s, one.from_before_mb_s), (one.from_next_s, one.from_next_mb_s))
             for seconds, rate in rates:
-                # Six digits of each are printed.
+                # The program prints six digits of each.
                 exact = seconds > 0 and f"{rate:.6g}" == f"{self.bytes_each_way / seconds / 1e6:.6g}"
                 require(exact, "from_before_MBps, from_next_MBps: the bytes each way over the time")
 
     @property
     def rates_mb_s(self) -> dict[str, tuple[float, float]]:
-        """Rate from the node before, and from the next."""
+        """Return node -> (rate from the previous node, rate from the next node)."""
         return {one.node: (one.from_before_mb_s, one.from_next_mb_s) for one in self.nodes}
 
     @property
@@ -111,12 +111,12 @@ class RingTrafficResult(NodeMeasurement, frozen=True):
 
     @property
     def ordinals(self) -> tuple[int | None, ...]:
-        """Number of the GPU of each node, None where messages lay in the host's memory."""
+        """Return each node's GPU ordinal; None if messages were in host memory."""
         return tuple(None if one.gpu is UNSET else one.gpu.ordinal for one in self.nodes)
 
     @property
     def links_mb_s(self) -> list[tuple[str, str, float]]:
-        """Each node with the next, and the rate between them in the slower direction."""
+        """Return (node, next node, rate of the slower direction between them)."""
         return [
             (one.node, after.node, min(after.from_before_mb_s, one.from_next_mb_s))
             for one, after in zip(self.nodes, [*self.nodes[1:], self.nodes[0]], strict=True)
@@ -124,19 +124,19 @@ class RingTrafficResult(NodeMeasurement, frozen=True):
 
     @property
     def sent_bytes(self) -> dict[str, dict[str, int]]:
-        """By node and adapter."""
+        """Return sent bytes by node and adapter."""
         return {one.node: {each.name: each.sent_bytes for each in one.adapters} for one in self.nodes}
 
     @property
     def received_bytes(self) -> dict[str, dict[str, int]]:
-        """By node and adapter."""
+        """Return received bytes by node and adapter."""
         return {one.node: {each.name: each.received_bytes for each in one.adapters} for one in self.nodes}
 
     @property
     def speeds_mb_s(self) -> dict[str, float]:
-        """Of each node: how fast it sends to, and receives from, the better of its two neighbours, whichever is slower.
+        """Return each node's speed: the lower of its send and receive rates, each with the faster of two neighbours.
 
-        A slow neighbour slows one link of a node, a slow adapter all.
+        A slow neighbour slows one link of a node; a slow adapter slows all of them.
         """
         speeds = {}
         for one, before, after in zip(
@@ -148,15 +148,15 @@ class RingTrafficResult(NodeMeasurement, frozen=True):
 
     @property
     def ip_over_infiniband(self) -> frozenset[str]:
-        """Interfaces that count only TCP and UDP over what could do RDMA."""
+        """Return interfaces that count only IP traffic over adapters that support RDMA."""
         return frozenset(each.name for one in self.nodes for each in one.adapters if each.ip_over_infiniband)
 
 
 def ring_traffic(text: str, *, expect_nodes: int, expect_gpus: tuple[int, int] | None = None) -> RingTrafficResult:
     """
-    :param expect_gpus: which GPU nodes of even, and of odd, numbers were to take; None: messages in the host's memory.
-    :raises ParseError: not one JSON object of this format, figures that contradict each other, or other nodes or GPUs
-        than expected.
+    :param expect_gpus: GPU ordinal of even and of odd nodes; None: messages in host memory.
+    :raises ParseError: the text is not one JSON object of this format, figures contradict each other, or the nodes or
+        GPUs are not the expected ones.
     """
     taken = expect_gpus or (None, None)
     ordinals = [taken[number % 2] for number in range(expect_nodes)]
@@ -164,7 +164,7 @@ def ring_traffic(text: str, *, expect_nodes: int, expect_gpus: tuple[int, int] |
 
 
 class LinkLoad(OwnDocument, frozen=True):
-    """One direction of a link. ``use``: the share of its bandwidth over all of the simulated time."""
+    """One direction of a link. ``use``: used share of its bandwidth over the whole simulated time."""
 
     link: Text
     bandwidth_bytes_s: Annotated[float, Meta(ge=1, le=Unit.BYTES_S.ceiling)]
@@ -174,7 +174,7 @@ class LinkLoad(OwnDocument, frozen=True):
 
 
 class LinkUseResult(OwnDocument, frozen=True):
-    """``busiest``: at most ten of the ``links_used`` links that carried anything, by falling use."""
+    """``busiest``: at most ``SHOWN`` of the ``links_used`` links that carried traffic, by descending use."""
 
     format: Literal["kappa-link-use"]
     version: Literal[1]
@@ -188,13 +188,13 @@ class LinkUseResult(OwnDocument, frozen=True):
         ordered = sorted(self.busiest, key=lambda one: (-one.use, one.link))
         require(ordered == [*self.busiest], "busiest: falling use, and links of the same use by name")
         for one in self.busiest:
-            # To the last bit: the program computes the same from the same figures.
+            # Exact equality: the program computes the same from the same figures.
             use = one.bytes / (one.bandwidth_bytes_s * self.simulated_s) if self.simulated_s else 0
             require(one.use == use, f"use: {use:g}, bytes over bandwidth and simulated time")
 
 
 class Lane(NamedTuple):
-    """``adapter`` is empty where the library does not say."""
+    """A transport; ``adapter`` is empty if the library does not report it."""
 
     protocol: str
     adapter: str = ""
@@ -204,7 +204,7 @@ class Lane(NamedTuple):
 
 
 def lanes(text: str) -> dict[str, frozenset[Lane]]:
-    """The lanes between nodes by the host that says so, ``""`` where it does not name itself; none if nobody does."""
+    """Return the lanes between nodes by reporting host, ``""`` for hosts without a name; empty without reports."""
     found: dict[str, set[Lane]] = {}
     for line in text.splitlines():
         if len(line) > MAX_LINE_CHARS:

@@ -5,12 +5,14 @@
     contract.yaml            the binding contract; its earlier versions are contract.1.yaml, contract.2.yaml, …
     unresolved.json          clauses without a series, and the reasons
     families.json            families of checks that the clauses need, and that the site can run
+    accepted/ID/             the signed dossier that the retained clause ID names, a copy (accepted.py)
     outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
                              reframe.out
 
 An attempt is finished if its report is complete and has no aborted case; otherwise it was interrupted. So there is no
-extra state that a crash could leave wrong. After a measurement, only the waivers of a contract may change.
+extra state that a crash could leave wrong. After a measurement, only the waivers of a contract, and the parties'
+agreements to changed programs, may change.
 """
 
 import contextlib
@@ -44,6 +46,8 @@ UNRESOLVED, FAMILIES, ATTEMPTS, REPORT = "unresolved.json", "families.json", "at
 #: The files that a run writes besides its attempts, and the folders that collecting outages writes.
 BY_RUN = (UNRESOLVED, FAMILIES, LOG)
 BY_COLLECTING = (RAW, WEEKS)
+#: Copies of accepted dossiers, by id of the retained clause.
+ACCEPTED = "accepted"
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -101,11 +105,19 @@ def is_result(name: str) -> bool:
     path = pathlib.PurePosixPath(name)
     if name in BY_RUN or is_version(name):
         return True
-    return len(path.parts) > 1 and path.parts[0] in (ATTEMPTS, *BY_COLLECTING) and not path.parts[1].startswith(".")
+    folders = (ATTEMPTS, ACCEPTED, *BY_COLLECTING)
+    return len(path.parts) > 1 and path.parts[0] in folders and not path.parts[1].startswith(".")
 
 
 def _without_waivers(contract: Contract) -> Contract:
-    return replace(contract, clauses=tuple(replace(clause, waiver=None) for clause in contract.clauses))
+    """Return the contract without waivers, and without agreements to changes in a rerun."""
+    return replace(
+        contract,
+        clauses=tuple(
+            replace(clause, waiver=None, retained=clause.retained and replace(clause.retained, agreed=()))
+            for clause in contract.clauses
+        ),
+    )
 
 
 class Families(msgspec.Struct, frozen=True):

@@ -14,12 +14,13 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
-from reports.acceptance.campaign import REPORT, Campaign, is_result
+from reports.acceptance.campaign import ACCEPTED, REPORT, Campaign, is_result
 from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf
 from reports.acceptance.judge import ContractVerdict, judge
 from reports.acceptance.listing import to_json, without_prose
 from reports.acceptance.outage_log import LOG, altered_raw, load_log
 from reports.acceptance.outage_weeks import check_weeks
+from reports.acceptance.retained import copy_of, damage_of
 from reports.acceptance.signature import (
     MANIFEST,
     SignatureState,
@@ -87,11 +88,13 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
     for name in files_below(source):
         path = pathlib.PurePosixPath(name)
         file = source / path
-        if not is_result(name) or _NOT_RAW in path.parts or file.is_symlink() or not file.is_file():
+        # The copy of an accepted dossier must stay whole, because its manifest lists every file.
+        whole = path.parts[0] == ACCEPTED
+        if not is_result(name) or (_NOT_RAW in path.parts and not whole) or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
         # Reports and the outage log are always copied, because the verdict needs them.
-        if entry.size > RAW_LIMIT and path.name not in (REPORT, LOG):
+        if entry.size > RAW_LIMIT and not whole and path.name not in (REPORT, LOG):
             left_out.append(entry)
             continue
         target = folder / path
@@ -134,13 +137,12 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     :param keys: the keys of all who must have signed; see ``signature.check``.
     :raises InputError: ``folder`` is not a dossier.
     """
-    problems = differences(folder)
-    signatures = check(folder, keys)
-    unchecked = [s.words for s in signatures if s.check is SignatureState.NOT_CHECKED]
-    good = [s.words for s in signatures if s.check in (SignatureState.GOOD, SignatureState.NONE)]
-    problems += [s.words for s in signatures if s.check is SignatureState.BAD]
+    unchecked: list[str] = []
+    good: list[str] = []
+    problems = _seal_problems(folder, keys, unchecked, good)
     if not problems:
         problems += _log_problems(folder, keys, unchecked, good)
+        problems += _accepted_problems(folder, unchecked, good)
     if not problems:
         verdict = judge(Campaign(folder))
         evidence = evidence_of(folder)
@@ -151,6 +153,46 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
         good.append(f"evidence, to compare with the signed paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return Proof(problems, unchecked, good)
+
+
+def _seal_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:
+    """Return what the manifest and the signatures show."""
+    problems = differences(folder)
+    signatures = check(folder, keys)
+    unchecked += [s.words for s in signatures if s.check is SignatureState.NOT_CHECKED]
+    good += [s.words for s in signatures if s.check in (SignatureState.GOOD, SignatureState.NONE)]
+    return problems + [s.words for s in signatures if s.check is SignatureState.BAD]
+
+
+def seal_of(dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
+    """Check manifest and signatures of an accepted dossier.
+
+    :param keys: fingerprints of GnuPG and public keys of minisign, as in a contract; each must have signed.
+    """
+    proof = Proof([], [], [])
+    with tempfile.TemporaryDirectory(prefix="kappa-keys-") as scratch:
+        files = {str(pathlib.Path(scratch, f"{number}.pub")): key for number, key in enumerate(keys) if key[:2] == "RW"}
+        for file, key in files.items():
+            pathlib.Path(file).write_text(f"untrusted comment: minisign public key\n{key}\n", encoding="ascii")
+        named = {key: file for file, key in files.items()}
+        found = _seal_problems(dossier, [named.get(key, key) for key in keys], proof.unchecked, proof.good)
+    for file, key in files.items():
+        found = [line.replace(file, key) for line in found]
+    proof.problems.extend(found or damage_of(dossier))
+    return proof
+
+
+def _accepted_problems(folder: pathlib.Path, unchecked: list[str], good: list[str]) -> list[str]:
+    """Return what manifests and signatures of the accepted dossiers show, each with the place of the dossier."""
+    problems: list[str] = []
+    for clause in Campaign(folder).contract.clauses:
+        dossier = copy_of(folder, clause)
+        if clause.retained and dossier.is_dir():
+            proof = seal_of(dossier, clause.retained.keys)
+            of_kind = (proof.problems, problems), (proof.unchecked, unchecked), (proof.good, good)
+            for lines, target in of_kind:
+                target += [f"{ACCEPTED}/{clause.id}: {line}" for line in lines]
+    return problems
 
 
 def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:

@@ -20,6 +20,7 @@ from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
+from reports.acceptance.pieces_page import piece_table
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
 from reports.verdict.excuse import judge_attempt
@@ -194,6 +195,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         waived=[v for v in verdict.clauses if v.outcome is ClauseOutcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
         outages=_outage_sections(verdict),
+        pieces={v.clause.id: piece_table(v) for v in verdict.clauses},
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
         sessions=sessions,

@@ -15,10 +15,21 @@ from kappa.core.record.model import Case, Metric
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
+from reports.acceptance.index_verdict import IndexVerdict, judge_index
 from reports.acceptance.outage_log import OutageLog, load_log
 from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
 from reports.acceptance.outage_weeks import signers
 from reports.acceptance.reliability import CONFIDENCE
+from reports.acceptance.retained import (
+    RetainedJudgement,
+    RetainedVerdict,
+    copy_of,
+    damage_of,
+    figures_of,
+    judge_retained,
+    rerun_clause,
+    unusable,
+)
 from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
@@ -82,6 +93,9 @@ class ClauseVerdict:
     series: tuple[CaseSeries, ...]
     outages: OutageVerdict | None = None
     """Of a clause about outages, once its period has begun."""
+    retained: RetainedVerdict | None = None
+    """Of a retained clause with a usable accepted dossier."""
+    index: IndexVerdict | None = None
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -128,13 +142,25 @@ def judge(campaign: Campaign) -> ContractVerdict:
     earlier = campaign.earlier_contracts()
     begun = next(iter(earlier.values()), contract)
     with _without_collection():
-        log = load_log(campaign.folder) if any(clause.block for clause in contract.clauses) else OutageLog()
-        clauses = tuple(
-            judge_outage_clause(clause, contract, log, _waiver_remark(clause, before))
-            if clause.block
-            else judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
+        log = load_log(campaign.folder) if any(clause.outages for clause in contract.clauses) else OutageLog()
+        remarks = {
+            clause.id: _waiver_remark(clause, before)
             for clause, before in zip(contract.clauses, begun.clauses, strict=True)
-        )
+        }
+        of_series = [
+            judge_clause(clause, attempts, unresolved.get(clause.id, ""), remarks[clause.id])
+            for clause in contract.clauses
+            if not clause.block
+        ]
+        judged = {verdict.clause.id: verdict for verdict in of_series}
+        for clause in contract.clauses:
+            if clause.outages:
+                judged[clause.id] = judge_outage_clause(clause, contract, log, remarks[clause.id])
+            elif clause.retained:
+                judged[clause.id] = judge_retained_clause(clause, campaign, attempts, unresolved, remarks[clause.id])
+            elif clause.index:
+                judged[clause.id] = judge_index_clause(clause, of_series, remarks[clause.id])
+        clauses = tuple(judged[clause.id] for clause in contract.clauses)
     binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
     if ClauseOutcome.NOT_MET in binding:
         acceptance = Acceptance.NOT_ACCEPTED
@@ -214,6 +240,59 @@ def judge_outage_clause(
         remarks=(*about_waiver, *judgement.remarks),
         series=(),
         outages=judgement.found,
+    )
+
+
+def judge_retained_clause(
+    clause: Clause,
+    campaign: Campaign,
+    attempts: Sequence[Attempt],
+    unresolved: dict[str, str],
+    about_waiver: list[str],
+) -> ClauseVerdict:
+    """Compare the rerun in the campaign with the campaign's copy of the accepted dossier."""
+    dossier = copy_of(campaign.folder, clause)
+    problems = damage_of(dossier)
+    accepted = None if problems else judge(Campaign(dossier))
+    if accepted:
+        problems = unusable(accepted)
+    if accepted and not problems:
+        clauses = [rerun_clause(clause, before) for before in figures_of(accepted)]
+        reruns = [judge_clause(one, attempts, unresolved.get(one.id, ""), []) for one in clauses]
+        found = judge_retained(clause, campaign.contract, accepted, reruns, attempts)
+    else:
+        found = RetainedJudgement(None, None, tuple(problems))
+    return _derived(clause, found.met, found.found, None, found.problems, (*about_waiver, *found.remarks))
+
+
+def judge_index_clause(clause: Clause, of_series: Sequence[ClauseVerdict], about_waiver: list[str]) -> ClauseVerdict:
+    found = judge_index(clause, of_series)
+    met = None if found.value is None else clause.holds(found.value)
+    return _derived(clause, met, None, found, found.problems, tuple(about_waiver))
+
+
+def _derived(
+    clause: Clause,
+    met: bool | None,
+    retained: RetainedVerdict | None,
+    index: IndexVerdict | None,
+    problems: tuple[str, ...],
+    remarks: tuple[str, ...],
+) -> ClauseVerdict:
+    outcome = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}[met]
+    found = retained or index
+    return ClauseVerdict(
+        clause=clause,
+        outcome=_excused(clause, outcome),
+        without_waiver=outcome,
+        samples=(),
+        value=found.value if found else None,
+        interval=None,
+        problems=problems,
+        remarks=remarks,
+        series=(),
+        retained=retained,
+        index=index,
     )
 
 

@@ -7,10 +7,12 @@ from typing import Any
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
 from kappa.core.sites.contract import Contract
+from reports.acceptance.index_verdict import IndexVerdict
 from reports.acceptance.judge import ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.acceptance.outage_page import planned_availability, planned_tests
 from reports.acceptance.outage_verdict import OutageVerdict
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
+from reports.acceptance.retained import RetainedVerdict
 
 _HOURS = ("period", "up", "unscheduled", "scheduled", "removed", "not_observed")
 # Keys with explanations only: a later version of the suite may change their wording.
@@ -33,6 +35,8 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     for one in contract.clauses:
         if one.availability:
             say(f"  {one.id} {one.statistic}: {planned_availability(one.availability)}")
+    for rerun in planned.reruns:
+        say("\n".join(f"  {line}" for line in rerun.lines))
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
     bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)
@@ -107,9 +111,37 @@ def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
             for sample in verdict.samples
         ],
         **({"outages": _outages(verdict.outages)} if verdict.outages else {}),
+        **({"retained": _retained(verdict.retained)} if verdict.retained else {}),
+        **({"index": _index(verdict.index)} if verdict.index else {}),
         "problems": verdict.problems,
         "remarks": verdict.remarks,
     }
+
+
+def _retained(found: RetainedVerdict) -> dict[str, Any]:
+    """Return each figure in the unit of its clause; ``committed`` is the accepted contract's threshold."""
+    return {
+        "accepted_on": str(found.accepted_on),
+        "next_due": found.next_due and str(found.next_due),
+        "figures": [
+            {
+                "committed": one.accepted.clause.threshold,
+                "accepted": one.accepted.value,
+                "share": one.share,
+                "met": one.met,
+                "changes": [change.name for change in one.changes],
+                "rerun": _clause(one.now),
+            }
+            for one in found.figures
+        ],
+    }
+
+
+def _index(found: IndexVerdict) -> list[dict[str, Any]]:
+    return [
+        {"clause": one.verdict.clause.id, "reference": one.reference, "weight": one.weight, "rate": one.rate}
+        for one in found.pieces
+    ]
 
 
 def _outages(found: OutageVerdict) -> dict[str, Any]:

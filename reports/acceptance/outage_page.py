@@ -233,7 +233,7 @@ class OutageSection:
 
 def section_of(clause: Clause, found: OutageVerdict, signed: dict[str, tuple[str, ...]]) -> OutageSection:
     """:param signed: week -> the parties whose signature on its last line is there."""
-    account, block = found.figures.account, clause.block
+    account, block = found.figures.account, clause.outages
     assert block
     unit = "h" if block.of == "system" else "node-h"
     hours = {

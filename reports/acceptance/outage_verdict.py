@@ -97,7 +97,7 @@ class OutageJudgement:
 
 def judge_outages(clause: Clause, contract: Contract, log: OutageLog) -> OutageJudgement:
     """Judge one clause by the log; what is disputed is judged both ways."""
-    terms, block = contract.observation, clause.block
+    terms, block = contract.observation, clause.outages
     assert terms and block
     parties = list(contract.parties)
     observed = observed_of(log, parties)

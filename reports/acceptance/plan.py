@@ -1,10 +1,12 @@
 """Plan the runs that a contract needs: series, repeats, nodes and approximate time."""
 
+from __future__ import annotations
+
 import pathlib
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
@@ -13,6 +15,9 @@ from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import CaseSeries, Families, selects
 from reports.acceptance.outage_page import planned_tests
+
+if TYPE_CHECKING:
+    from reports.acceptance.accepted import PlannedRerun
 
 # The most stored reports to read for run times.
 REPORTS_READ = 20
@@ -67,6 +72,8 @@ class AcceptancePlan:
     items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
     families: Families = field(default_factory=Families)
+    reruns: tuple[PlannedRerun, ...] = ()
+    """Of the contract's retained clauses."""
 
 
 def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, list[float]]) -> AcceptancePlan:
@@ -179,4 +186,5 @@ def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
             }
             for one in planned_tests(contract)
         ],
+        "retained": [one.document for one in planned.reruns],
     }

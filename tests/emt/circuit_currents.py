@@ -1,4 +1,4 @@
-"""Currents and energies of the elements of a case, from what ``emt run --probe`` shows of them."""
+"""Currents and energies of a case's elements, computed from the output of ``emt run --probe``."""
 
 from __future__ import annotations
 

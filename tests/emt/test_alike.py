@@ -1,4 +1,4 @@
-"""Every rank simulates the whole case by itself: the bits are compared, and a flip in memory is seen."""
+"""Every rank simulates the whole case alone: the bits are compared, and a flip in memory is detected."""
 
 from __future__ import annotations
 

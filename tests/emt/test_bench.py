@@ -1,4 +1,4 @@
-"""The benchmark's output says what was promised and where it was measured."""
+"""The benchmark's output has the promised figures and the place of the measurement."""
 
 from __future__ import annotations
 

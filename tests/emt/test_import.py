@@ -1,4 +1,4 @@
-"""`emt import`: what it writes is a case, and what it refuses is named with its line."""
+"""`emt import` writes valid cases, and names refused input with its line."""
 
 from __future__ import annotations
 

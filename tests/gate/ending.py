@@ -1,4 +1,4 @@
-"""The end of what a run prints, for who reads its last 60 lines only: failures, the table of steps, the numbers."""
+"""The end of a run's output, for readers of its last 60 lines: failures, table of steps, numbers."""
 
 from collections import Counter
 from collections.abc import Sequence

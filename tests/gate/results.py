@@ -1,4 +1,4 @@
-"""What pytest's JUnit files say: how many tests passed, and the failures, grouped."""
+"""Read pytest's JUnit files: number of passed tests, and the failures, grouped."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""What Spack and the programs that it builds write is shown line by line, clean and cut."""
+"""Output of Spack and of the programs that it builds is shown line by line, cleaned and shortened."""
 
 import io
 import sys

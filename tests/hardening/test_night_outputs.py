@@ -1,4 +1,4 @@
-"""What other programs read of a night: no name, hint or reason adds a line, a label, an element or a link."""
+"""Outputs of a night for other programs: no name, hint or reason adds a line, label, element or link."""
 
 import re
 from xml.etree import ElementTree as ET

@@ -1,4 +1,4 @@
-"""What a night and the reports write is for its owner alone, whatever umask they are started with."""
+"""Files of nights and reports are readable by their owner only, whatever the umask."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What a report holds never becomes more than one plain word of a command."""
+"""Texts of a report never become more than one plain word of a command."""
 
 import pytest
 

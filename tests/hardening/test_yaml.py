@@ -1,4 +1,4 @@
-"""Site files that are built to exhaust memory, or that no date and no number fits."""
+"""Site files that would exhaust memory, or hold impossible dates and numbers, are refused."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A dead Slurm is said in a line, before any job, and no run is left of it."""
+"""A dead Slurm gives one line before any job, and leaves no run."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Nodes that do not see the folder in which jobs run: one is named for it, and all are said before any job."""
+"""Nodes that do not see the jobs' folder: a single one is named; if no node sees it, no job starts."""
 
 import contextlib
 import pathlib

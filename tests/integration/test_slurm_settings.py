@@ -200,7 +200,7 @@ def is_idle(suite):
 def test_one_cluster_by_its_name(limited, site, monkeypatch):
     _, _, results = napped(limited, site("named", cluster="kappa"), "open")
     assert results == {("open", "pass"): 1}
-    assert "`cluster` in site.yaml names it" in refusal(limited, site("unknown", cluster="nope"), monkeypatch)
+    assert "set `cluster` in site.yaml" in refusal(limited, site("unknown", cluster="nope"), monkeypatch)
 
 
 @long

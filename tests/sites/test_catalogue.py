@@ -1,4 +1,4 @@
-"""What ReFrame says of all checks: the catalogue is made from it, and Spack builds the programs they run."""
+"""ReFrame's description of all checks: the source of the catalogue and of Spack's list of programs."""
 
 import re
 

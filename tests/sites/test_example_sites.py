@@ -1,4 +1,4 @@
-"""What holds of every example site: all that it offers has a script, and its files fit the suite."""
+"""Rules for every example site: everything that it offers has a script, and its files fit the suite."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A site that was made of what a cluster says, as ReFrame takes it: each kind of one partition is asked for alone."""
+"""A site that the survey made, as ReFrame reads it: each kind of node in one partition is requested alone."""
 
 import os
 import pathlib

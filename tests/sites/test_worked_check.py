@@ -1,4 +1,4 @@
-"""Who follows ``docs/checks.md`` has a check: one file, references, and nothing else."""
+"""The steps of ``docs/checks.md`` give a check: one file, references, and nothing else."""
 
 import os
 import pathlib

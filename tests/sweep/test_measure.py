@@ -1,4 +1,4 @@
-"""What all subcommands of ``kappa-measure`` have in common."""
+"""Common behaviour of all subcommands of ``kappa-measure``."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Rounds of a sample of the pairs, as the program has them, and what is found by them."""
+"""Rounds of a sample of the pairs by the program, and the findings from them."""
 
 import itertools
 import subprocess

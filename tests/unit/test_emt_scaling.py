@@ -1,4 +1,4 @@
-"""What the scaling check of the EMT application gates."""
+"""Metrics and bounds of the scaling check of the EMT application."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""What the series of the EMT application over layouts runs, gates and records."""
+"""Runs, bounds and records of the EMT application's series over layouts."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What weak scaling of the EMT application runs, compares, gates and records."""
+"""Runs, comparisons, bounds and records of weak scaling of the EMT application."""
 
 from types import SimpleNamespace
 

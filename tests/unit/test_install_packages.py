@@ -1,4 +1,4 @@
-"""Which packages a system needs, and that nothing is asked of root where they are there."""
+"""The packages that a system needs; without a missing package, nothing is asked of root."""
 
 import os
 import pathlib

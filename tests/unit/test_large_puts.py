@@ -1,4 +1,4 @@
-"""Where puts of megabytes are measured: on one node everywhere, between nodes where the partition takes them."""
+"""Large puts are measured on one node everywhere, between nodes only if the partition supports them."""
 
 from types import SimpleNamespace
 

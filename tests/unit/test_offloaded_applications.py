@@ -1,4 +1,4 @@
-"""What an application with sums in the network runs, and what it makes of libsharp's log."""
+"""Runs of an application with sums in the network, and the check's reading of libsharp's log."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What holds of the whole repository."""
+"""Rules for the whole repository."""
 
 import pathlib
 import subprocess

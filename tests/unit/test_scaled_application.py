@@ -1,4 +1,4 @@
-"""What a series of an application records and gates, and which physics LAMMPS' results have to have."""
+"""Records and bounds of an application's series, and required physics of LAMMPS's results."""
 
 import math
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-// A walk over state that writes it or reads it back: one function tells both, so that they cannot differ in their order.
+// A walk over state that writes it or reads it back: one function does both, so that their order cannot differ.
 #pragma once
 #include <cstring>
 #include <stdexcept>
@@ -10,12 +10,12 @@ namespace emt {
 
 class Archive {
 public:
-    /// Writes: what it is called with is appended to bytes().
+    /// Writes: calls append their values to bytes().
     Archive() = default;
     /// Reads from these bytes, which must outlive it.
     explicit Archive(std::string_view from) : from_(from), reads_(true) {}
 
-    /// Throws std::runtime_error when there is nothing left to read.
+    /// Throws std::runtime_error if nothing is left to read.
     template <class T>
     void operator()(T& value) {
         static_assert(std::is_trivially_copyable_v<T>);
@@ -29,7 +29,7 @@ public:
     }
     [[nodiscard]] const std::string& bytes() const { return bytes_; }
     [[nodiscard]] bool reads() const { return reads_; }
-    /// What is left to read.
+    /// Returns the number of bytes left to read.
     [[nodiscard]] std::size_t left() const { return from_.size(); }
 
 private:

@@ -10,7 +10,7 @@ namespace emt {
 struct Problem {
     std::string where;    // "elements[3] 'L1' (line)"
     std::string rule;     // short name of the broken rule, e.g. "line-shorter-than-step"
-    std::string message;  // what is wrong and how to mend it
+    std::string message;  // the fault and its remedy
 };
 
 class Diagnostics {
@@ -20,7 +20,7 @@ public:
     }
     [[nodiscard]] bool empty() const { return problems_.empty(); }
     [[nodiscard]] const std::vector<Problem>& problems() const { return problems_; }
-    /// One line per problem, `where: [rule] message`; of more than `shown` how many there are.
+    /// Returns one line per problem, `where: [rule] message`; beyond `shown` problems, their number.
     [[nodiscard]] std::string text(std::size_t shown = std::numeric_limits<std::size_t>::max()) const {
         std::string out;
         for (std::size_t i = 0; i < problems_.size() && i < shown; ++i)
@@ -39,7 +39,7 @@ public:
     explicit CaseError(const std::string& message) : std::runtime_error(message), brief_(message) {}
     CaseError(const std::string& origin, const Diagnostics& problems)
         : std::runtime_error(title(origin, problems) + problems.text()), brief_(title(origin, problems) + problems.text(kBrief)) {}
-    /// The same with the first problems only, for who wants to run the case rather than to mend it.
+    /// Returns the first problems only, for users who run the case and do not repair it.
     [[nodiscard]] const std::string& brief() const { return brief_; }
 
 private:

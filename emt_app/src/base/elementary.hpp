@@ -1,10 +1,10 @@
 // Sine, cosine, exponential and integer powers from +, −, × and ÷ alone.
 //
-// A C library picks its own by processor, with fused multiply-adds or without, and two kinds of node would differ in last
-// bits. These have one order of operations and, compiled without contraction, the same bits on every processor and in every
-// instruction set. Errors are below 0.9 units in the last place (tests/elementary_test.cpp).
+// A C library selects functions by processor, with or without fused multiply-adds: kinds of node would differ in the
+// last bits. These functions have one order of operations and, compiled without contraction, the same bits on every
+// processor and in every instruction set. Errors are below 0.9 units in the last place (tests/elementary_test.cpp).
 //
-// `Real` is double or a vector of doubles. Everything is inlined, so that no code of one instruction set is called by another.
+// `Real` is double or a vector of doubles. All is inlined, so that instruction sets never call each other's code.
 #pragma once
 #include <cmath>
 #include <complex>
@@ -12,7 +12,7 @@
 
 namespace emt {
 
-/// x to the nearest whole number, ties to even, for |x| < 2⁵¹: beyond 2⁵² a double has no fraction.
+/// Returns x rounded to the nearest whole number, ties to even, for |x| < 2⁵¹: beyond 2⁵² a double has no fraction.
 template <class Real>
 [[gnu::always_inline]] inline Real whole(const Real& x) {
     constexpr double kShift = 0x1.8p52;
@@ -24,7 +24,7 @@ struct CosSin {
     Real cos, sin;
 };
 
-/// Cosine and sine of 2π·turns, |turns| < 2⁴⁹. Turns, because taking whole ones off is exact.
+/// Returns cosine and sine of 2π·turns, |turns| < 2⁴⁹. Turns, because the subtraction of whole turns is exact.
 ///
 /// turns = q/4 + r with |r| ≤ 1/8; then the Taylor series of cos 2πr and sin 2πr, whose remainders are below 10⁻¹⁷.
 template <class Real>
@@ -43,7 +43,7 @@ template <class Real>
     const Real sine = 0x1.921fb5p+2 * high + (0x1.921fb5p+2 * low + (0x1.110b4611a6263p-24 * r + r2 * r * s));
     const Real square = high * high, half = 0x1.3bd3cc9be45dep+4 * square;
     const Real rest = 0x1.3bd3cc9be45dep+4 * (low * (r + high)) + 0x1.692b71366cc04p-50 * square;
-    const Real one_less = 1.0 - half;  // is rounded; what is lost comes back
+    const Real one_less = 1.0 - half;  // rounded; the error is added back
     const Real cosine = one_less + ((((1.0 - one_less) - half) - rest) + r2 * r2 * c);
     const Real turn = quarters - 4.0 * whole(0.25 * quarters);  // −2 … 2
     const auto odd = turn * turn == 1.0;
@@ -51,7 +51,7 @@ template <class Real>
     return {((turn == 1.0) | (turn * turn == 4.0)) ? -x : x, ((turn == -1.0) | (turn * turn == 4.0)) ? -y : y};
 }
 
-/// eˣ; 0 below the smallest double, infinite above the largest.
+/// Returns eˣ; 0 below the smallest double, infinity above the largest.
 ///
 /// x = k·ln 2 + r with |r| ≤ ln 2 / 2, ln 2 in two parts; then the Taylor series, whose remainder is below 10⁻¹⁷.
 inline double exponential(double x) {
@@ -67,16 +67,16 @@ inline double exponential(double x) {
     return std::ldexp(1 + (r + (lost + r * r * p)), static_cast<int>(k));
 }
 
-/// exp(2πj·turns).
+/// Returns exp(2πj·turns).
 inline std::complex<double> unit_phasor(double turns) {
     const CosSin<double> u = cos_sin(turns);
     return {u.cos, u.sin};
 }
 
-/// Angle of x in turns, −1/2 … 1/2; 0 of 0.
+/// Returns the angle of x in turns, −1/2 … 1/2; 0 for 0.
 ///
 /// From the nearest quarter turn, where the sine of the angle is within 0.08 of the angle, by Newton's method with
-/// sin(ε) + sin³(ε)/6 for what is left, ε: each time the error comes to the fifth power.
+/// sin(ε) + sin³(ε)/6 for the remainder ε: each iteration raises the error to the fifth power.
 inline double turns_of(std::complex<double> x) {
     constexpr double kTurnsPerRadian = 0.15915494309189533577;
     const double length = std::sqrt(std::norm(x));
@@ -93,7 +93,7 @@ inline double turns_of(std::complex<double> x) {
     return turns;
 }
 
-/// zⁿ by squaring, n ≥ 0.
+/// Returns zⁿ by squaring, n ≥ 0.
 inline std::complex<double> power(std::complex<double> z, int n) {
     std::complex<double> out = 1;
     for (; n > 0; n >>= 1, z *= z)

@@ -1,8 +1,8 @@
-// What this rank is doing, for whoever looks at the node when nothing seems to go on: its phase, how long that may stand
-// still, and a count of beats. It lies in memory that only this process holds, and can be read as /proc/PID/fd/N, also when
-// the process is stopped: no file, no message, no thread, and nothing is left when the process ends. A beat is one store.
+// The state of this rank, for a look at a job that seems to hang: its phase, the longest time without a beat, and a
+// count of beats. The record is in memory that only this process holds; others read it as /proc/PID/fd/N, even if this
+// process is stopped. It needs no file, message or thread, and disappears with the process. A beat is one store.
 //
-// Read by reframe_checks/base/src/job/look_at_node.py, which has the same layout.
+// reframe_checks/base/src/job/look_at_node.py reads it and has the same layout.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,14 +20,14 @@ namespace heartbeat {
 
 struct Record {
     char format[8];                    // "kappahb1"
-    std::atomic<std::uint64_t> beats;  // phases begun and what went on in them
-    std::int64_t since_ns;             // when the phase began, CLOCK_MONOTONIC
-    double limit_s;                    // a phase without a beat for longer is worth a look
+    std::atomic<std::uint64_t> beats;  // number of started phases and of beats in them
+    std::int64_t since_ns;             // start of the phase, CLOCK_MONOTONIC
+    double limit_s;                    // longest normal time of the phase without a beat
     char phase[96];                    // ends with a zero
 };
 static_assert(sizeof(Record) == 128);
 
-// Where there is no such memory (a kernel before 3.17) the beats go nowhere.
+// Without such memory (a kernel before 3.17), beats have no effect.
 inline Record& record() {
     static Record nowhere{};
     static Record& own = []() -> Record& {
@@ -45,13 +45,13 @@ inline Record& record() {
     return own;
 }
 
-// Something went on in the phase. Only the rank's main thread may call this.
+// Reports progress in the phase. Only the rank's main thread may call this.
 inline void beat() {
     std::atomic<std::uint64_t>& beats = record().beats;
     beats.store(beats.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// Another phase begins.
+// Starts another phase.
 inline void phase(double limit_s, const std::string& what) {
     Record& own = record();
     timespec now{};

@@ -1,5 +1,5 @@
-// Whether the program is built for SimGrid's SMPI, and the time there: a simulated machine's. Its ranks are in one process and
-// share no memory; what they compute takes no time, and so time for it is passed where it would be computed.
+// Support of builds for SimGrid's SMPI, and the time of the simulated machine. Its ranks are in one process and share
+// no memory. Their computation takes no simulated time, so the program passes time in its place.
 #pragma once
 #include <mpi.h>
 
@@ -12,7 +12,7 @@ namespace emt {
 
 #ifdef SMPI_H
 inline constexpr bool kSimulated = true;
-/// Unlike those of MPI_Wtime, readings of this clock take no simulated time.
+/// Unlike MPI_Wtime, a reading of this clock takes no simulated time.
 [[nodiscard]] inline double clock_s() { return simgrid_get_clock(); }
 inline void pass_s(double s) { sg_actor_sleep_for(s); }
 #else

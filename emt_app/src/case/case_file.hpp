@@ -20,10 +20,10 @@ struct Case {
     std::uint64_t hash = 0;                        // FNV-1a of the file's bytes
 };
 
-/// Reads and checks a case file. Throws CaseError with every problem found; unreadable or malformed files name the
-/// file and the place. `dt_s` > 0 overrides the file's step; `channels` lists what may be shown of the elements.
+/// Reads and checks a case file. Throws CaseError with every problem found; for unreadable or malformed files, with
+/// file and place. `dt_s` > 0 overrides the file's step; `channels`: list elements' channels (network/channels.hpp).
 [[nodiscard]] Case load_case(const std::string& path, double dt_s = 0, bool channels = false);
-/// The same from text; `origin` appears in messages.
+/// Does the same for text; `origin` appears in messages.
 [[nodiscard]] Case parse_case(const std::string& text, const std::string& origin, double dt_s = 0, bool channels = false);
 
 }  // namespace emt

@@ -4,7 +4,7 @@
 #include "network/network.hpp"
 
 namespace emt {
-/// Signals that nobody makes, algebraic loops, singular nodes, islands without a source, sources that a steady start cannot represent,
-/// machines whose angles leave open or contradict that of the voltage.
+/// Reports signals that no element makes, algebraic loops, singular nodes, islands without a source, sources that a
+/// steady start cannot represent, and machines whose angles leave the voltage's angle open or contradict it.
 void check_network(const Network& net, Diagnostics& problems);
 }  // namespace emt

@@ -1,4 +1,4 @@
-// The JSON Schema of cases, put together from what the elements ask for.
+// The JSON Schema of cases, composed of the keys that the elements read.
 #pragma once
 #include "elements/description.hpp"
 

@@ -43,14 +43,14 @@ int import_command(const ImportOptions& o) {
     const bool waves = o.lines == "waves", machines = o.generators == "machine";
     const nlohmann::ordered_json made = grid_case(grid, {o.dt_s, frequency_hz, waves, machines}, notes);
     const Case c = parse_case(made.dump(), o.output);
-    // What does not start is no case: it is refused before anything is written.
+    // A case that does not start is refused before anything is written.
     notes.push_back(start_told(grid, made, waves ? "waves" : "pi"));
     try {
         notes.push_back(start_told(grid, grid_case(grid, {o.dt_s, frequency_hz, !waves, machines}, unused), waves ? "pi" : "waves"));
     } catch (const std::exception& e) {
         notes.push_back(std::string("with lines as ") + (waves ? "pi" : "waves") + " the case does not start: " + e.what());
     }
-    if (!o.frequency_given && grid.frequency_hz == 0) notes.push_back("60 Hz is assumed, which the case does not state: --frequency gives another");
+    if (!o.frequency_given && grid.frequency_hz == 0) notes.push_back("60 Hz is assumed, because the case does not state its frequency: --frequency sets another");
     write_file(o.output, made.dump(0) + "\n");
     std::printf("%s: %ld nodes, %ld lines, %ld machines\n", o.output.c_str(), c.census.nodes, c.census.lines, c.census.machines);
     for (const std::string& note : notes) std::printf("  %s\n", note.c_str());

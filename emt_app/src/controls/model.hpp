@@ -11,7 +11,7 @@
 
 namespace emt {
 
-/// As named in the standard; per unit of the machine's base and seconds.
+/// A parameter with its name in the standard; per unit of the machine's base, and seconds.
 struct Parameter {
     const char* name;
     double usual;
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] Bound bound(std::string_view name) const { return {(*this)(name), name}; }
 
-    /// A lower limit above its upper one, or empty.
+    /// Returns the problem of a lower limit above its upper limit, or an empty text.
     [[nodiscard]] std::string wrong_limits() const {
         for (const Parameter& p : known_)
             if (std::string name = p.name; name.ends_with("MAX")) {
@@ -49,7 +49,7 @@ private:
     std::vector<double> value_;
 };
 
-/// What a controller is connected to.
+/// The connections of a controller.
 struct Connection {
     std::string machine;             // its signals are MACHINE.vt and so on
     std::optional<double> reference; // of a start from rest; a steady start finds it
@@ -62,11 +62,11 @@ struct ControlModel {
     std::string_view name;
     std::span<const Parameter> parameters;
     void (*build)(Diagram&, const Parameters&, const Connection&);
-    /// What is wrong with the parameters taken together, or empty; null when nothing can be.
+    /// Returns the problem of the parameters together, or an empty text; null if none is possible.
     std::string (*problem)(const Parameters&) = nullptr;
 };
 
-/// The reference with what is added to it.
+/// Returns the signal of the reference plus the connection's input.
 [[nodiscard]] int reference_of(Diagram& d, const Connection& c);
 
 // Each model is one file.

@@ -6,13 +6,13 @@
 
 namespace emt {
 
-/// What keeps the points from describing a curve, or empty.
+/// Returns the reason why the points describe no curve, or an empty text.
 inline std::string saturation_problem(double e1, double s1, double e2, double s2) {
     return (s1 <= 0 && s2 <= 0) || (e1 > e2 && e1 * s1 > e2 * s2) ? "" : "saturation must rise from the second point to the first";
 }
 
-/// The standard leaves the shape of the curve to the program: here E·S_E(E) = B·(E - A)² above A, zero below, through both points.
-/// Returns the signal V_X; none where there is no saturation.
+/// Adds the saturation; returns the signal V_X, or none without saturation. The standard leaves the shape of the curve
+/// to the program: here E·S_E(E) = B·(E - A)² above A, zero below, through both points.
 inline int saturation_of(Diagram& d, int e, double e1, double s1, double e2, double s2) {
     if (s1 <= 0 && s2 <= 0) return kNoSignal;
     const double root1 = std::sqrt(e1 * s1), root2 = std::sqrt(e2 * s2);

@@ -1,8 +1,8 @@
-// JSON Schema of the keys that a reading asks for: the calls of a Reader declare them.
+// JSON Schema of the keys that a `read` function reads: its calls of a Reader declare them.
 //
-// Three decisions may change which keys are asked for: whether a key is there (Reader::has), the value of a choice, and the start of the
-// case (Reader::steady_start). describe() runs the reading over an empty object, once for every outcome of the decisions that it meets,
-// and joins the runs: what all have in common, and beside it what follows from each outcome.
+// Three decisions may change the keys: the presence of a key (Reader::has), the value of a choice, and the start of the
+// case (Reader::steady_start). describe() runs the function over an empty object, once for every outcome of its
+// decisions, and joins the runs: the common part of all, and a part for each outcome.
 #pragma once
 #include <functional>
 #include <map>
@@ -27,11 +27,11 @@ struct Decision {
     enum class By { presence, choice, start };
     By by;
     std::string key;                     // empty for the start
-    std::vector<std::string> outcomes;   // of a choice its values; of a key that it is given, then that it is left out
-    std::string meaning{}, otherwise{};  // of a choice; `otherwise` is empty where the key is required
+    std::vector<std::string> outcomes;   // values of a choice; for a key: given, then left out
+    std::string meaning{}, otherwise{};  // of a choice; `otherwise` is empty if the key is required
 };
 
-/// One run of a reading.
+/// One run of a `read` function.
 class Description {
 public:
     using Decided = std::map<std::string, std::size_t>;  // outcomes, by the decision's key
@@ -42,31 +42,31 @@ public:
     Schema of(const ValueKind& kind);
     [[nodiscard]] static Schema list(Schema item, std::size_t least, std::size_t most);
     void add(const std::string& key, Schema value, std::string_view meaning, bool required);
-    /// Changes a key that has been added.
+    /// Changes an added key.
     void set(const std::string& key, const char* keyword, double value) { keys_["properties"][key][keyword] = value; }
-    /// A rule about several keys.
+    /// Adds a rule about several keys.
     void condition(Schema schema) { keys_["allOf"].push_back(std::move(schema)); }
-    /// `key` is allowed only beside `other`.
+    /// Allows `key` only together with `other`.
     void needs(const std::string& key, const std::string& other) { keys_["dependentRequired"][key].push_back(other); }
-    /// These outcomes are not allowed.
+    /// Forbids the outcomes of this run.
     void rule_out() { ruled_out_ = true; }
-    /// The outcome that this run has, or the first one if the decision is open.
+    /// Returns this run's outcome, or the first outcome if the decision is open.
     std::size_t decide(Decision decision);
 
     [[nodiscard]] Schema& defs() const { return defs_; }
     [[nodiscard]] const std::optional<Decision>& open() const { return open_; }
-    /// Keywords about keys; null when ruled out.
+    /// Returns keywords about keys; null if ruled out.
     [[nodiscard]] Schema keys() const { return ruled_out_ ? Schema() : keys_; }
 
 private:
     Schema& defs_;
     Decided decided_;
     Schema keys_ = Schema::object();
-    std::optional<Decision> open_;  // the first that is not decided
+    std::optional<Decision> open_;  // the first undecided decision
     bool ruled_out_ = false;
 };
 
-/// The schema of an object that `read` reads.
+/// Returns the schema of an object that `read` reads.
 [[nodiscard]] Schema describe(const std::function<void(Reader&)>& read, Schema& defs);
 
 }  // namespace emt

@@ -1,4 +1,4 @@
-// Block diagrams: what an element of blocks adds to the network.
+// Block diagrams: the blocks that an element adds to the network.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,14 +11,14 @@ namespace emt {
 
 inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-/// A limit and, for messages, the parameter that it is.
+/// A limit and, for messages, the name of its parameter.
 struct Bound {
     Bound(double x, std::string_view parameter = {}) : value(x), name(parameter) {}
     double value;
     std::string_view name;
 };
 
-/// A block to be: kinds of block as functions, details as members that return it.
+/// A block under construction: functions for the kinds of block, chainable members for the details.
 class BlockDraft {
 public:
     using Terms = std::vector<std::pair<double, int>>;  // weight and signal
@@ -27,10 +27,10 @@ public:
     BlockDraft filter(double b0, double b1, double a0, double a1) &&;
     BlockDraft lag(double gain, double t_s) && { return std::move(*this).filter(gain, 0, 1, t_s); }
     BlockDraft integral(double gain) && { return std::move(*this).filter(gain, 0, 0, 1); }
-    /// Left out where there is no lag.
+    /// The lead is left out if there is no lag.
     BlockDraft lead_lag(double lead_s, double lag_s) && { return std::move(*this).filter(1, lag_s > 0 ? lead_s : 0, 1, lag_s); }
     BlockDraft washout(double gain, double t_s) && { return std::move(*this).filter(0, gain * t_s, 1, t_s); }
-    /// Without windup where there is a state that is its output, with windup elsewhere.
+    /// Without windup if a state is the output, otherwise with windup.
     BlockDraft limits(const Bound& low, const Bound& high) && {
         return std::move(*this).bounded(block.closes_loops() ? block.hold : block.clip, low, high);
     }
@@ -47,10 +47,10 @@ class Diagram {
 public:
     Diagram(Network& net, std::string element) : net_(net), element_(std::move(element)) {}
 
-    /// The signal of an element, or none when nobody makes it.
+    /// Returns the signal `name`; it is a problem of the case if no element makes it.
     [[nodiscard]] int read(const std::string& name) { return net_.signals.read(name, element_); }
     [[nodiscard]] int read_if_made(const std::string& name) { return net_.signals.read_if_made(name); }
-    /// Signals that are read before they are made: loops.
+    /// Returns a signal that is read before it is made: a loop.
     [[nodiscard]] int inner(const std::string& part) { return read_if_made(element_ + '.' + part); }
     /// Adds a block whose output is "ELEMENT.part"; returns its signal.
     int add(const std::string& part, BlockDraft draft) { return add_as(element_ + '.' + part, std::move(draft)); }
@@ -68,7 +68,7 @@ private:
 [[nodiscard]] BlockDraft least(int a, int b);
 [[nodiscard]] BlockDraft greatest(int a, int b);
 [[nodiscard]] BlockDraft look_up(int signal, std::vector<double> x, std::vector<double> y);
-/// A reference: a constant, or what the steady state asks for.
+/// Returns a reference: a constant, or the value that the steady state requires.
 [[nodiscard]] BlockDraft reference(const std::optional<double>& value);
 
 }  // namespace emt

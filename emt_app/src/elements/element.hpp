@@ -1,7 +1,7 @@
 // The interface that every kind of element implements: one file per element, and a line in table.inc.
 //
-// An element is read from its JSON object, whose keys its calls of Reader declare, checks itself, and lowers itself to primitives.
-// What the solver does with the primitives is none of its business. docs/new-element.md adds one.
+// An element reads its JSON object (its calls of Reader declare the keys), checks itself, and lowers itself to
+// primitives. It is independent of the solver. docs/new-element.md explains how to add an element.
 #pragma once
 #include <memory>
 #include <string>
@@ -27,13 +27,13 @@ public:
     /// Adds the element's primitives; reports values that break a rule at this step.
     virtual void lower(Network& net, Reporter& report) const = 0;
     [[nodiscard]] virtual Census census() const = 0;
-    /// What stands in for the full model, or empty when this is the full model.
+    /// Returns the substitute for the full model, or an empty text if this is the full model.
     [[nodiscard]] virtual std::string simplified() const { return {}; }
 };
 
 struct ElementType {
     std::string_view name;                          // "type" in a case
-    std::unique_ptr<Element> (*make)(Reader&);      // asks for all keys but "type" and "name"
+    std::unique_ptr<Element> (*make)(Reader&);      // reads all keys except "type" and "name"
 };
 
 /// The factory of an element with a constructor from Reader.
@@ -42,7 +42,7 @@ std::unique_ptr<Element> make(Reader& in) {
     return std::make_unique<E>(in);
 }
 
-/// Every element type, in the order of the table.
+/// Returns every element type, in the order of the table.
 [[nodiscard]] const std::vector<ElementType>& element_types();
 
 }  // namespace emt

@@ -1,7 +1,7 @@
-// Typed access to one element's JSON object. Every failure names the element, the key and what was expected.
+// Typed access to one element's JSON object. Every failure names the element, the key and the expected value.
 //
-// The calls declare the keys: a Reader with a Description records them there, and returns what it returns for missing and wrong values.
-// `meaning` says what the key is, with its unit; it may be empty.
+// The calls declare the keys: a Reader with a Description records them there, and returns the values for missing keys.
+// `meaning` describes the key, with its unit; it may be empty.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -30,7 +30,7 @@ public:
         failed_ = true;
     }
     [[nodiscard]] bool failed() const { return failed_; }
-    /// Of a part of the element, whose failure join() makes its own.
+    /// Returns a reporter for a part of the element; join() takes over its failure.
     [[nodiscard]] Reporter of(const std::string& part) const { return {out_, where_ + " " + part}; }
     void join(const Reporter& part) { failed_ = failed_ || part.failed_; }
 
@@ -53,7 +53,7 @@ public:
     Reader(const nlohmann::json& object, const NodeTable& nodes, const Network& net, Reporter& report, Description* description = nullptr)
         : object_(object), nodes_(nodes), net_(net), report_(report), description_(description) {}
 
-    // Decisions, beside choice(): nothing else may change which keys are asked for.
+    // Decisions, besides choice(): nothing else may change the set of keys.
 
     [[nodiscard]] bool has(const std::string& key) const;
     [[nodiscard]] bool steady_start() const;
@@ -62,74 +62,74 @@ public:
 
     double number(const std::string& key, Range range, std::string_view meaning);
     double number(const std::string& key, Range range, std::string_view meaning, double otherwise);
-    /// Of a key that may be left out and has no number as default.
+    /// Reads an optional key without a default number.
     std::optional<double> optional(const std::string& key, Range range, std::string_view meaning);
-    /// A value at t = 0 (otherwise 0), which only a start from zero has use for.
+    /// Reads a value at t = 0 (default 0), which only a start from zero uses.
     double initial(const std::string& key, std::string_view meaning);
-    /// The same for each of `count` phases: one number for all, or a list.
+    /// Reads the same for each of `count` phases: one number for all, or a list.
     std::vector<double> initial(const std::string& key, std::string_view meaning, std::size_t count);
-    /// A number that a start from zero needs; a steady start finds it, and refuses the key.
+    /// Reads a number that a start from zero needs; a steady start computes it and refuses the key.
     std::optional<double> found_by_steady_start(const std::string& key, Range range, std::string_view meaning);
-    /// False, if left out.
+    /// Reads a flag; false by default.
     bool flag(const std::string& key, std::string_view meaning);
     std::string choice(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning = {});
-    /// The first one, if left out.
+    /// Reads a choice; the first one by default.
     std::string optional_choice(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning);
     std::string name();
     int node(const std::string& key, std::string_view meaning = {});
-    /// Ground, if left out.
+    /// Reads a node; ground by default.
     int optional_node(const std::string& key, std::string_view meaning = {});
     Nodes3 bus(const std::string& key, std::string_view meaning = {});
-    /// A bus, ground, or a node that is a common point.
+    /// Reads a bus, ground, or a node as common point.
     Nodes3 bus_or_ground(const std::string& key, std::string_view meaning = {});
     Mat3 matrix(const std::string& key, std::string_view meaning);
-    /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
+    /// Reads ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
     void curve(const std::string& key, std::string_view meaning, std::vector<double>& x, std::vector<double>& i);
     std::vector<std::pair<double, bool>> operations(const std::string& key);
-    /// The name of a signal; a number of it is had from Network::signals when the element is lowered.
+    /// Reads the name of a signal; Network::signals gives its number when the element is lowered.
     std::string signal(const std::string& key, std::string_view meaning = {});
-    /// Empty, if left out.
+    /// Reads the name of a signal; empty by default.
     std::string optional_signal(const std::string& key, std::string_view meaning = {});
     std::vector<std::string> signals(const std::string& key, std::string_view meaning, std::size_t least, std::size_t most);
-    /// A number for each of `count` signals, or none when the key is missing.
+    /// Reads a number for each of `count` signals, or none if the key is missing.
     std::vector<double> weights(const std::string& key, std::string_view meaning, std::size_t count);
-    /// Up to `most` numbers greater than zero; none when the key is missing.
+    /// Reads up to `most` numbers greater than zero; none if the key is missing.
     std::vector<double> some_positive(const std::string& key, std::string_view meaning, std::size_t most);
-    /// At least two points [[x, y], …], strictly ascending in x.
+    /// Reads at least two points [[x, y], …], strictly ascending in x.
     void table(const std::string& key, std::vector<double>& x, std::vector<double>& y);
-    /// Reads each of `least` to `most` objects of a list, such as "masses", of which the element's own Reader knows only the key;
-    /// reports what is no object, and keys that nothing has asked for.
+    /// Reads each of `least` to `most` objects of a list, such as "masses"; the element's own Reader knows only the
+    /// list's key. Reports entries that are no objects, and unknown keys.
     void each(const std::string& key, const std::string& what, std::size_t least, std::size_t most, std::string_view meaning,
               const std::function<void(Reader&)>& read);
 
     // Several keys.
 
-    /// Terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
+    /// Reads the terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
     std::vector<Nodes2> terminals();
-    /// The same of an element that has one phase only.
+    /// Reads the terminals of an element that has one phase only.
     Nodes2 one_phase_terminals();
-    /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
-    /// a source that is on from the beginning must be a sine at the case's frequency.
+    /// Reads the keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object. With a steady
+    /// start, a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
 
-    // Rules beyond the kind of one value: checked here, and part of the schema.
+    // Rules beyond the type of one value: checked here, and part of the schema.
 
-    /// Both keys are given, or none.
+    /// Requires both keys or neither.
     void together(const std::string& one, const std::string& other, const std::string& message);
-    /// `key` is given only with `other`.
+    /// Requires `other` if `key` is given.
     void needs(const std::string& key, const std::string& other, const std::string& message);
-    /// At least one of the keys is given; where the range is positive, one that is not zero.
+    /// Requires at least one of the keys; if the range is positive, one that is not zero.
     void at_least_one(std::initializer_list<const char*> keys, Range range, const std::string& rule, const std::string& message);
-    /// The value of the key, as read, is above the limit.
+    /// Requires that the key's value is above the limit.
     void above(const std::string& key, double value, double limit, const std::string& message);
-    /// These keys have no place beside the others; the message says why.
+    /// Refuses these keys, which contradict others; the message gives the reason.
     void refuse(std::initializer_list<const char*> keys, const std::string& message);
-    /// The last decision's outcome is wrong for this element.
+    /// Rules out the last decision's outcome for this element.
     void rule_out(const std::string& rule, const std::string& message);
 
-    /// Reports that a node of this name is declared, which the element makes itself.
+    /// Reports a declared node of this name, since the element itself makes the node.
     void makes_node(const std::string& name);
-    /// Reports keys that nothing has asked for.
+    /// Reports keys that no call has read.
     void finish();
 
     [[nodiscard]] Reporter& report() { return report_; }
@@ -138,7 +138,7 @@ public:
 
 private:
     const nlohmann::json* find(const std::string& key);
-    /// The same, and records the key.
+    /// Does the same, and records the key.
     const nlohmann::json* find(const std::string& key, const ValueKind& kind, std::string_view meaning, bool required);
     double checked(const std::string& key, const nlohmann::json& value, Range range);
     std::string picked(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning, const std::string& otherwise);

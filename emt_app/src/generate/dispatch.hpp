@@ -1,5 +1,5 @@
-// Which machine of the main grid delivers how much: loads are served by the nearest machines that have something left, so that
-// little flows far.
+// Power of each machine of the main grid: the nearest machines with a reserve serve a load, so that little power flows
+// far.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -16,8 +16,8 @@ struct Supply {
     double most_mw;
 };
 
-/// What each supply delivers, MW, so that the loads (by station, MW) are served as long as anything is left. The first supply
-/// serves what is nearest to it before the others do.
+/// Returns the power of each supply, MW, that serves the loads (by station, MW) as far as reserves suffice. The first
+/// supply serves its nearest loads before the others do.
 [[nodiscard]] std::vector<double> dispatch(const std::vector<Supply>& supplies, std::vector<double> load_mw, const std::vector<Corridor>& corridors);
 
 }  // namespace emt

@@ -1,4 +1,4 @@
-// Synthetic network with the size and the make-up of the Hydro-Québec system of the IPST 2023 paper (Table I).
+// Synthetic network with the size and composition of the Hydro-Québec system of the IPST 2023 paper (Table I).
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ enum class HqModel {
     network,  // constant EMFs behind impedances in place of the machines
 };
 
-/// A case of `scale` copies; one copy has exactly the counts of Table I in 172 tasks. At `fault_bus`, unless it is empty, the three
-/// phases are shorted to ground from 1 s to 1.1 s.
+/// Returns a case of `scale` copies; one copy has exactly the counts of Table I in 172 tasks. At `fault_bus`, unless it
+/// is empty, the three phases are shorted to ground from 1 s to 1.1 s.
 [[nodiscard]] nlohmann::ordered_json generate_hq(int scale, std::uint64_t seed, HqModel model = HqModel::full, const std::string& fault_bus = "");
 }  // namespace emt

@@ -1,4 +1,4 @@
-// Machines of the reference network with all that belongs to them: shaft, exciter, stabilizer, governor.
+// Machines of the reference network with their shaft, exciter, stabilizer and governor.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -17,13 +17,13 @@ struct Plant {
     Turbine turbine;
     double mva, kv;       // rating
     double v;             // per unit
-    bool slack;           // holds its angle and delivers what the others do not
-    double mw = 0;        // of the others
+    bool slack;           // holds its angle and delivers the remaining power
+    double mw = 0;        // unless `slack`
 };
 
 inline constexpr int kControllers = 3;  // of a plant with a turbine; one of a condenser
 
-/// The machine and its controllers. Uses up random numbers.
+/// Returns the machine and its controllers. Draws random numbers.
 [[nodiscard]] std::vector<nlohmann::ordered_json> plant_elements(const Plant& plant, Random& random);
 
 }  // namespace emt

@@ -1,4 +1,4 @@
-// The substations of the reference network, one per task, before they have buses: sizes, and what their transformers feed.
+// The substations of the reference network, one per task, before they have buses: sizes, and transformers.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -41,7 +41,7 @@ inline bool island(int task) { return task >= kMain; }
 inline bool backbone(int task) { return task < kBackbone; }
 inline bool hub(int task) { return backbone(task) && task % (kBackbone / kHubs) == 2; }
 
-/// kTasks stations. Uses up random numbers.
+/// Returns kTasks stations. Draws random numbers.
 [[nodiscard]] std::vector<Station> plan_stations(Random& random);
 
 }  // namespace emt

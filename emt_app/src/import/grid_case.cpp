@@ -45,7 +45,7 @@ public:
         }
         if (lines_ > 0 || short_lines_ > 0)
             notes_.push_back(std::to_string(lines_) + " lines by travelling waves, " + std::to_string(short_lines_) + " as pi sections");
-        note(enlarged_, "machines deliver more than their base: rated for that");
+        note(enlarged_, "machines deliver more than their base: their rating is raised to that");
         note(feeders_, "loads of negative power: constant EMFs behind a reactance");
         note(series_capacitors_, "branches of negative reactance: series capacitors");
         note(compensated_, "branches of negative resistance: a reactance and a constant EMF");

@@ -267,7 +267,7 @@ void solve_grid(Grid& grid, bool limits, const std::string& origin) {
             throw CaseError(origin + ": the power flow does not converge" +
                             (at_limit.empty() ? std::string("\n")
                                               : " with the machines of " + std::to_string(at_limit.size()) + " buses at their reactive limits (" + enumerated(at_limit) +
-                                                    "): --reactive-limits ignore leaves the limits out\n"));
+                                                    "); try --reactive-limits ignore\n"));
         if (!limits) break;
         const std::vector<std::string> more = limit_machines(grid);
         if (more.empty()) break;
@@ -291,7 +291,7 @@ void solve_grid(Grid& grid, bool limits, const std::string& origin) {
                              printed("%.4f", was.vm) + " per unit at " + printed("%.2f", was.va) + " to " + printed("%.4f", is.vm) + " at " + printed("%.2f", is.va) + " degrees");
     }
     if (!at_limit.empty()) grid.notes.push_back("machines of " + std::to_string(at_limit.size()) + " buses are at their reactive limits: " + enumerated(at_limit));
-    if (!limits) grid.notes.push_back("reactive limits are left out");
+    if (!limits) grid.notes.push_back("reactive limits are ignored");
 }
 
 void share_generation(Grid& grid) {

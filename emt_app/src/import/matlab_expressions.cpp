@@ -280,7 +280,7 @@ MatlabValue MatlabExpressions::named() {
     const auto it = variable_.find(begin);
     if (it == variable_.end()) {
         std::vector<MatlabValue> results = call(begin, now().is("(") ? arguments() : std::vector<MatlabValue>{});
-        if (now().is("(") || now().is(".") || now().is("{")) fail("what a function returns is not taken apart");
+        if (now().is("(") || now().is(".") || now().is("{")) fail("an index or member of a function's result is not evaluated");
         return counted(std::move(results.front()));
     }
     const MatlabValue* value = &it->second;
@@ -296,7 +296,7 @@ MatlabValue MatlabExpressions::named() {
     if (now().is("{")) fail("a place of a cell is not evaluated: write the case with its final values");
     if (!now().is("(")) return counted(*value);
     const MatlabIndices at = indices(value);
-    if (now().is("(") || now().is(".") || now().is("{")) fail("a part of a part is not evaluated");
+    if (now().is("(") || now().is(".") || now().is("{")) fail("a second index or member is not evaluated");
     return counted(matlab_taken(*value, at));
 }
 

@@ -31,7 +31,7 @@ public:
                 line_ = now().line;
                 if (now().kind != Kind::end_of_file && !now().is_keyword("function")) fail("statements follow the end of the function");
             }
-            if (flow == Flow::broken || flow == Flow::continued) fail("no loop is here to be left");
+            if (flow == Flow::broken || flow == Flow::continued) fail("'break' and 'continue' need a loop");
         } catch (const MatlabError& e) {
             fail(e.what());
         }
@@ -155,7 +155,7 @@ private:
         }
         next();
         need("=");
-        if (now().kind != Kind::name || variable_.contains(std::string(now().word))) fail("several values are assigned that no function returns");
+        if (now().kind != Kind::name || variable_.contains(std::string(now().word))) fail("only a function returns several values");
         const std::string called = name();
         const std::vector<MatlabValue> results = call(called, now().is("(") ? arguments() : std::vector<MatlabValue>{});
         if (results.size() < into.size()) fail("'" + called + "' returns " + std::to_string(results.size()) + " values, not " + std::to_string(into.size()));

@@ -171,7 +171,7 @@ private:
     void quoted(char quote) {
         const std::size_t begin = ++at_;
         for (;; ++at_) {
-            if (at_end() || peek() == '\n') fail("a text without its second quote");
+            if (at_end() || peek() == '\n') fail("a text lacks its closing quote");
             if (peek() != quote) continue;
             if (peek(1) != quote) break;
             ++at_;

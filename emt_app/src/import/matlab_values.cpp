@@ -219,7 +219,7 @@ void matlab_removed(MatlabValue& into, const MatlabIndices& indices) {
     const MatlabIndex& which = of_rows ? indices[0] : indices[1];
     const std::set<std::size_t> gone(which.places.begin(), which.places.end());
     const std::size_t size = of_rows ? into.rows : into.columns;
-    if (!gone.empty() && *gone.rbegin() >= size) throw MatlabError("what is removed is beyond a table of " + size_of(into));
+    if (!gone.empty() && *gone.rbegin() >= size) throw MatlabError("a removed row or column is outside a table of " + size_of(into));
     MatlabIndex kept;
     for (std::size_t i = 0; i < size; ++i)
         if (!gone.contains(i)) kept.places.push_back(i);

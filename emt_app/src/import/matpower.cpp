@@ -219,8 +219,8 @@ void settle_grid(Grid& grid, Solve solve, std::optional<double> tolerance_mva, c
     } else if (!(as_given.mva <= tolerated)) {
         char text[32];
         std::snprintf(text, sizeof text, "%.3g", tolerated);
-        throw CaseError(origin + ": the case is not solved: " + told(grid, as_given) + " are missing or too many, more than the tolerance of " + text +
-                        " MVA; --solve solves it, --tolerance allows more" + assumed);
+        throw CaseError(origin + ": the case is not solved: the largest mismatch is " + told(grid, as_given) + ", above the tolerance of " + text +
+                        " MVA; solve it with --solve, or allow more with --tolerance" + assumed);
     }
     share_generation(grid);
 }

@@ -1,7 +1,7 @@
-// What ranks of a node and the thread that serves readers share: which signals are wanted, and rings of what they are.
+// Memory shared by a node's ranks and the thread that serves readers: the wanted signals, and rings of their values.
 //
-// A rank looks at one number after each step. Only if somebody wants signals does it write a frame into its ring, and when the ring
-// is full it goes on without: nobody waits for a reader.
+// A rank reads one number after each step. It writes a frame into its ring only if a reader wants signals; if the ring
+// is full, it drops the frame. No rank waits for a reader.
 #pragma once
 #include <mpi.h>
 
@@ -16,7 +16,7 @@ namespace emt {
 inline constexpr std::size_t kMostSignals = 256;  // of all readers together
 inline constexpr std::uint64_t kFrames = 1024;    // of a ring
 
-/// Signals by their numbers in the list that is offered, and the steps between frames.
+/// Signals by their numbers in the offered list, and the steps between frames.
 struct Wanted {
     std::uint64_t generation = 0;
     std::uint64_t every = 1;
@@ -25,27 +25,27 @@ struct Wanted {
 
 class Board {
 public:
-    /// Collective. Throws std::runtime_error on all ranks when some are on another node.
+    /// Collective. Throws std::runtime_error on all ranks if some are on another node.
     explicit Board(MPI_Comm comm);
     ~Board();
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
 
-    /// Changes whenever something else is wanted.
+    /// Returns a number that changes with the wanted signals.
     [[nodiscard]] std::uint64_t generation() const { return order_->generation.load(std::memory_order_acquire); }
-    /// What is wanted; to be asked for when generation() is even and another than before.
+    /// Returns the wanted signals; call it if generation() is even and has changed.
     [[nodiscard]] Wanted wanted() const;
-    /// The rank's own: a frame, unless there is no room. `values` in the order of what is wanted; 0 for those of other ranks.
+    /// Puts a frame into the rank's own ring if there is room. `values`: in the order of wanted(), 0 for other ranks.
     void put(std::uint64_t generation, std::uint64_t step, std::span<const double> values);
 
-    /// For the thread that serves, at rank 0. All that was put before is void.
+    /// Sets the wanted signals; for the serving thread, at rank 0. Earlier frames become void.
     void want(const std::vector<std::uint32_t>& signals, std::uint64_t every);
-    /// Takes the next frame that all ranks have of this generation; false when there is none yet.
+    /// Takes the next frame of this generation that all ranks have put; false if there is none yet.
     bool take(std::uint64_t generation, std::uint64_t& step, std::vector<double>& values);
 
 private:
     struct Order {
-        std::atomic<std::uint64_t> generation;  // odd while it is being written
+        std::atomic<std::uint64_t> generation;  // odd during a change
         std::atomic<std::uint64_t> every, count;
         std::array<std::atomic<std::uint32_t>, kMostSignals> signals;
     };

@@ -1,4 +1,4 @@
-// What `emt run --live` and its readers say to each other on a Unix socket.
+// The protocol of `emt run --live` and its readers on a Unix socket.
 //
 // The reader sends one line, {"signals": [PATTERN, …], "decimate": N}. The answer is one line, {"format": "kappa-emt-live", "version": 1,
 // "dt_s": …, "signals": [NAME, …]}, or {"error": …}. Then come frames in the machine's own order of bytes, until either side goes: the step,
@@ -14,7 +14,7 @@ namespace emt {
 
 inline constexpr std::size_t kLongestRequest = 65536;
 
-/// Throws std::runtime_error for a path that no socket can have.
+/// Throws std::runtime_error if no socket can have this path.
 [[nodiscard]] inline sockaddr_un socket_address(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

@@ -1,4 +1,4 @@
-// The thread at rank 0 that serves readers of a running simulation: what a reader does not take in time is dropped and counted.
+// The thread at rank 0 that serves readers of a running simulation. It drops and counts frames for a slow reader.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -13,13 +13,13 @@ namespace emt {
 
 class LiveServer {
 public:
-    /// Listens at `path`, for this user alone; a socket that nobody listens to any more is replaced. Throws std::runtime_error.
+    /// Listens at `path`, for this user only; replaces a socket without a listener. Throws std::runtime_error.
     LiveServer(std::string path, Board& board, std::vector<std::string> names, double dt_s);
     ~LiveServer();
     LiveServer(const LiveServer&) = delete;
     LiveServer& operator=(const LiveServer&) = delete;
 
-    /// Ends it: the readers see the end of the stream. The counts are final then.
+    /// Ends the thread: the readers see the end of the stream. The counts are then final.
     void stop();
     struct Counts {
         std::uint64_t readers = 0, refused = 0, frames = 0, dropped = 0;
@@ -31,9 +31,9 @@ private:
         int socket = -1;
         std::chrono::steady_clock::time_point since;
         bool asked = false;                // its request was accepted
-        std::string request, out;          // what came so far; what it has not taken yet
+        std::string request, out;          // received part; part that it has not taken yet
         std::vector<std::uint32_t> signals;
-        std::vector<std::size_t> places;   // of them in what the ranks were last told is wanted; none before
+        std::vector<std::size_t> places;   // of them in the last order to the ranks; empty before
         std::uint64_t every = 1, last = 0, dropped = 0;
         bool begun = false;
     };
@@ -54,8 +54,8 @@ private:
     std::vector<Reader> readers_;
     std::vector<double> values_;
     Counts counts_;
-    bool changed_ = false;                             // since ranks were told what is wanted
-    std::chrono::steady_clock::time_point ordered_{};  // then
+    bool changed_ = false;                             // since the last order to the ranks
+    std::chrono::steady_clock::time_point ordered_{};  // time of that order
     std::atomic<bool> ends_{false};
     std::thread thread_;
 };

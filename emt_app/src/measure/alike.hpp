@@ -1,4 +1,4 @@
-// The whole case on one rank, always from the same start: its bits are those of every core that computes and remembers rightly.
+// The whole case on one rank, always from the same start: its bits are the same on every correct core and memory.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -17,8 +17,8 @@ public:
         options_.kernels = kernels;
     }
 
-    /// Digest of all voltages at all steps, and of all that is left in memory: state, coefficients, waves on their way.
-    /// A simulation that cannot go on has ended with what it says. `after_step(engine)` is called after each step but the last.
+    /// Returns the digest of all voltages at all steps, and of the final memory: state, coefficients, waves under way.
+    /// If the simulation fails: digest of its message. Calls `after_step(engine)` after each step except the last.
     template <class AfterStep>
     [[nodiscard]] std::uint64_t round(std::uint64_t steps, AfterStep&& after_step) const {
         Engine engine(MPI_COMM_SELF, net_, parts_, mapping_, options_);
@@ -48,8 +48,8 @@ private:
     EngineOptions options_;
 };
 
-/// What the bits depend on besides the case: the order in which Eigen adds. The kernels of all instruction sets give the same
-/// bits, and no function of the C library that is not exact takes part.
+/// Returns the influence on the bits besides the case: Eigen's order of additions. The kernels of all instruction sets
+/// give the same bits, and only exact functions of the C library take part.
 [[nodiscard]] std::string basis_of_bits();
 
 }  // namespace emt

@@ -1,7 +1,7 @@
-// Step time averaged over blocks of steps, whose median a disturbance of some blocks does not move.
+// Step time averaged over blocks of steps. A disturbance of some blocks does not change the median over blocks.
 //
-// The median of single steps leaves out what happens once in some steps: in exchange mode `slack` the waiting and the
-// messages of a whole batch fall on one step. A block holds them all.
+// The median of single steps ignores rare work: in exchange mode `slack`, the waits and messages of a whole batch fall
+// on one step. A block includes them all.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,9 +13,9 @@ class BlockTimes {
 public:
     static constexpr std::uint64_t kSteps = 256;    // longer than any batch of waves, and about a millisecond
     static constexpr std::uint64_t kLeastBlocks = 8;
-    static constexpr std::size_t kKept = 65536;     // the last ones: a run may have no end
+    static constexpr std::size_t kKept = 65536;     // the last blocks: a run may have no end
 
-    /// A run too short for eight whole blocks has shorter ones: eight, or one for each step of fewer than eight.
+    /// A run too short for eight whole blocks has eight shorter blocks; with fewer than eight steps, one per step.
     explicit BlockTimes(std::uint64_t steps) : length_(std::clamp(steps / kLeastBlocks, std::uint64_t{1}, kSteps)) {}
 
     void add(std::uint64_t step_ticks) {
@@ -28,9 +28,9 @@ public:
         ++whole_;
         sum_ = filled_ = 0;
     }
-    /// Steps of a block; of a run that was ended in its first one, the steps that it took.
+    /// Returns the steps of a block; if the run ended in its first block, the steps of the run.
     [[nodiscard]] std::uint64_t length() const { return ended_early() ? filled_ : length_; }
-    /// Mean step time of each whole block, microseconds; the steps after the last whole block are left out.
+    /// Returns the mean step time of each whole block, microseconds; ignores steps after the last whole block.
     [[nodiscard]] std::vector<double> step_us(double us_per_tick) const {
         const std::vector<std::uint64_t> ticks = ended_early() ? std::vector{sum_} : ticks_;
         std::vector<double> out;
@@ -42,10 +42,10 @@ public:
 private:
     [[nodiscard]] bool ended_early() const { return whole_ == 0 && filled_ > 0; }
     std::uint64_t length_, filled_ = 0, sum_ = 0, whole_ = 0;
-    std::vector<std::uint64_t> ticks_;  // of whole blocks, the last kKept
+    std::vector<std::uint64_t> ticks_;  // of the last kKept whole blocks
 };
 
-/// Of at least one value; the mean of the middle two of an even number.
+/// Returns the median of at least one value; for an even number of values, the mean of the middle two.
 [[nodiscard]] inline double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());

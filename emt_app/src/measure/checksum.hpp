@@ -1,4 +1,4 @@
-// One digest of a whole run: what must be the same however the run is spread.
+// One digest of a whole run, which must not depend on the distribution over ranks.
 #pragma once
 #include <mpi.h>
 
@@ -10,11 +10,11 @@
 
 namespace emt {
 
-/// Digests of all voltages at all steps of each task, in the order of the case, at rank 0. Collective over `comm`.
+/// Returns at rank 0, for each task of the case, the digest of all voltages at all steps. Collective over `comm`.
 [[nodiscard]] std::vector<std::uint64_t> task_digests(MPI_Comm comm, const Engine& engine, std::size_t tasks);
-/// Of these digests.
+/// Returns the checksum of these digests.
 [[nodiscard]] std::string checksum(const std::vector<std::uint64_t>& digests);
-/// Sixteen hexadecimal digits.
+/// Returns sixteen hexadecimal digits.
 [[nodiscard]] std::string sixteen_digits(std::uint64_t digest);
 
 }  // namespace emt

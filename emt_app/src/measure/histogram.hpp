@@ -30,13 +30,13 @@ public:
         const auto octave = static_cast<unsigned>(std::bit_width(x)) - 1 - kSub;
         return ((octave + 1ULL) << kSub) + ((x >> octave) & ((1ULL << kSub) - 1));
     }
-    /// Lower bound of a bin, ticks.
+    /// Returns the lower bound of a bin, ticks.
     static double low(std::size_t bin) {
         const std::size_t octave = bin >> kSub, part = bin & ((1ULL << kSub) - 1);
         if (octave == 0) return static_cast<double>(part);
         return std::ldexp(static_cast<double>((1ULL << kSub) + part), static_cast<int>(octave) - 1);
     }
-    /// Quantile of merged bins, ticks: interpolated inside the bin that holds it, so surely within 1.6 % and mostly far closer.
+    /// Returns the quantile of merged bins, ticks: interpolated inside its bin, so within 1.6 %, usually far closer.
     static double quantile(const std::array<std::uint64_t, kBins>& bins, double q) {
         std::uint64_t total = 0;
         for (const std::uint64_t b : bins) total += b;
@@ -49,7 +49,7 @@ public:
         return 0;
     }
 
-    /// The same bins with all values times `factor`, for ticks of another clock: inside a bin the values count as evenly spread.
+    /// Returns the bins for all values times `factor`, for ticks of another clock; assumes an even spread in a bin.
     static std::array<std::uint64_t, kBins> rescaled(const std::array<std::uint64_t, kBins>& bins, double factor) {
         std::array<std::uint64_t, kBins> out{};
         std::uint64_t total = 0, moved = 0;
@@ -60,7 +60,7 @@ public:
             const double edge = low(j + 1) / factor;
             for (; i < kBins && low(i + 1) <= edge; ++i) below += static_cast<double>(bins[i]);
             const double part = i < kBins ? std::max(0.0, (edge - low(i)) / (low(i + 1) - low(i))) * static_cast<double>(bins[i]) : 0;
-            // Rounding what lies below an edge, and not what lies between two, loses no value.
+            // Rounds the number of values below an edge, not between two edges: so no value is lost.
             const auto until = j + 1 < kBins ? static_cast<std::uint64_t>(std::llround(below + part)) : total;
             out[j] = until - moved;
             moved = until;

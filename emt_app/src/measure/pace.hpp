@@ -1,8 +1,8 @@
-// Steps held to wall time: what simulated time may pass, passes outside, as hardware in the loop needs it.
+// Paces steps by wall time: simulated time equals wall time, as hardware in the loop requires.
 //
-// Step k of a run that began at T may begin when the one before has had its time: it has the wall time from T + (k - 1)·Δt to
-// T + k·Δt. Its lateness is what its end is behind T + k·Δt, and a late step is an overrun. The grid stays where it is: after a long
-// disturbance steps follow without waiting, each an overrun, until they have caught up; `episodes` counts such rows of late steps.
+// Step k of a run that began at T has the wall time from T + (k - 1)·Δt to T + k·Δt. Its lateness is the delay of its
+// end after T + k·Δt; a late step is an overrun. The grid never moves: after a long disturbance, steps follow without
+// waits, each an overrun, until they have caught up. `episodes` counts such sequences of late steps.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -19,18 +19,18 @@ public:
 
     explicit Pace(double dt_s) : dt_ns_(dt_s * 1e9), start_(Clock::now()) {}
 
-    /// A step has been computed: waits for its end.
+    /// Call after the computation of a step: waits for the step's end.
     void hold() { hold(Clock::now()); }
 
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
     [[nodiscard]] std::uint64_t overruns() const { return overruns_; }
     [[nodiscard]] std::uint64_t episodes() const { return episodes_; }
-    /// Of all steps, those in time being 0 late.
+    /// Returns the percentile over all steps; a step in time is 0 late.
     [[nodiscard]] double late_p999_us() const { return late_.count() == 0 ? 0 : std::min(Histogram::quantile(late_.bins(), 0.999) * 1e-3, worst_us()); }
     [[nodiscard]] double worst_us() const { return static_cast<double>(late_.max()) * 1e-3; }
 
 protected:
-    /// Waits unless `now` is too late already.
+    /// Waits unless `now` is already too late.
     void hold(Clock::time_point now) {
         const Clock::time_point end = start_ + std::chrono::nanoseconds(static_cast<std::int64_t>(dt_ns_ * static_cast<double>(++steps_)));
         const bool late = now > end;
@@ -38,7 +38,7 @@ protected:
         overruns_ += late ? 1 : 0;
         episodes_ += late && !was_late_ ? 1 : 0;
         was_late_ = late;
-        // Waking up takes tens of microseconds and at times more: the last of a wait is spent looking at the clock.
+        // Waking up takes tens of microseconds, sometimes more: the last part of a wait polls the clock.
         if (end - now > kSleepAbove) std::this_thread::sleep_until(end - kSleepAbove);
         while (!late && Clock::now() < end) {
         }

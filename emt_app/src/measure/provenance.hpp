@@ -1,4 +1,4 @@
-// Where and how a result was made.
+// Origin of a result.
 #pragma once
 #include <mpi.h>
 
@@ -6,8 +6,8 @@
 
 namespace emt {
 
-/// Of this program.
+/// Returns the version of this program.
 [[nodiscard]] std::string program_version();
-/// Compiler, flags, MPI library, host and processor of this rank; hosts of all ranks. Collective.
+/// Returns compiler, flags, MPI library, host and processor of this rank, and the hosts of all ranks. Collective.
 [[nodiscard]] nlohmann::json provenance(MPI_Comm comm);
 }  // namespace emt

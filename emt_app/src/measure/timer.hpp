@@ -1,4 +1,4 @@
-// Time stamps for single steps: the time-stamp counter where it is constant (x86), the steady clock elsewhere; picoseconds of a
+// Time stamps for single steps: the time-stamp counter if it is constant (x86), else the steady clock; picoseconds on a
 // simulated machine.
 #pragma once
 #include <chrono>
@@ -22,7 +22,7 @@ public:
         return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
     }
-    /// Starts a calibration; microseconds_per_tick() may be asked for later.
+    /// Starts a calibration for a later call of microseconds_per_tick().
     Ticks() : clock_(std::chrono::steady_clock::now()), ticks_(now()) {}
     [[nodiscard]] double microseconds_per_tick() const {
         if constexpr (kSimulated) return 1e-6;

@@ -1,4 +1,4 @@
-// The order in which the blocks of a task are computed.
+// The order of computation of a task's blocks.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace emt {
 
-/// Sorts blocks so that each comes after those whose outputs it reads; ties in their present order. A loop is closed by its
-/// first block whose output does not depend on its input at the same instant: those before it read its prediction. Returns the
-/// names of the blocks of a loop that has none, the order then being left as it is, or nothing.
+/// Sorts blocks so that each comes after the blocks whose outputs it reads; ties keep their order. A loop is closed by
+/// its first block whose output does not depend on its input at the same instant: earlier blocks read its prediction.
+/// If a loop has no such block, returns the names of its blocks and leaves the order unchanged; else returns nothing.
 std::vector<std::string> order_blocks(std::vector<Block>& blocks);
 
 }  // namespace emt

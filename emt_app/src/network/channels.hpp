@@ -1,6 +1,6 @@
-// What a case can show besides the voltages of its nodes and its signals: currents, fluxes and energies of its elements, under the
-// names ELEMENT.QUANTITY and, of three phases, ELEMENT.PHASE.QUANTITY. Nothing is computed that nobody asks for; parallel/outputs.hpp
-// reads them. The list is only made where it is wanted: it would be the larger part of a large case.
+// Outputs of a case besides node voltages and signals: currents, fluxes and energies of its elements, with the names
+// ELEMENT.QUANTITY and, for three phases, ELEMENT.PHASE.QUANTITY. Only requested channels are computed;
+// parallel/outputs.hpp reads them. The list is made on request only: it would be the larger part of a large case.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,12 +8,12 @@
 
 namespace emt {
 
-/// What one branch of a primitive carries, times a weight.
+/// The current, voltage, … of one branch of a primitive, times a weight.
 struct Carried {
     enum class By { conductance, reactance, branch, rlc, coupled, transformer, piecewise, pole, line, machine };
     By by;
     std::size_t index;  // in the network's list of the kind
-    int branch = 0;     // of a primitive that has several; of a line 0 to 2 where it begins, 3 to 5 where it ends
+    int branch = 0;     // of a primitive with several; for a line, 0 to 2 at its first end, 3 to 5 at its second
     double weight = 1;
 };
 
@@ -36,24 +36,24 @@ public:
     using Quantity = Channel::Quantity;
     bool wanted = false;
 
-    /// Those added from now on belong to this element.
+    /// Sets the element of the channels added from now on.
     void of(const std::string& element) {
         if (wanted) element_ = element;
     }
-    /// ELEMENT.`what`.
+    /// Adds ELEMENT.`what`.
     void add(const std::string& what, Quantity quantity, std::vector<Carried> sum) {
         if (wanted) all_.push_back({element_ + "." + what, quantity, std::move(sum)});
     }
-    /// The same of one phase of `phases`, which is part of the name if there are three.
+    /// Adds a channel of one phase of `phases`; the name has the phase if there are three.
     void add(std::size_t phase, std::size_t phases, const char* what, Quantity quantity, std::vector<Carried> sum) {
         if (wanted) add(phases == 1 ? what : std::string(1, "abc"[phase]) + "." + what, quantity, std::move(sum));
     }
-    /// Of each of the last `phases` primitives of a list that has `size` now.
+    /// Adds a channel of each of the last `phases` primitives of a list of present size `size`.
     void add(const char* what, Quantity quantity, Carried::By by, std::size_t size, std::size_t phases) {
         for (std::size_t k = 0; k < phases; ++k) add(k, phases, what, quantity, {{by, size - phases + k}});
     }
 
-    /// Current and voltage of each of the last `phases` primitives of two terminals of such a list.
+    /// Adds current and voltage of each of the last `phases` two-terminal primitives of such a list.
     void add_branches(Carried::By by, std::size_t size, std::size_t phases) {
         add("i", Quantity::current, by, size, phases);
         add("u", Quantity::voltage, by, size, phases);

@@ -24,7 +24,7 @@ struct Network : Primitives {
     Channels channels;
 
     [[nodiscard]] int nodes() const { return static_cast<int>(node_names.size()); }
-    /// A node inside an element.
+    /// Adds a node inside an element.
     int add_node(std::string name) {
         node_names.push_back(std::move(name));
         return nodes() - 1;

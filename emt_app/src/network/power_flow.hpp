@@ -6,8 +6,8 @@
 
 namespace emt {
 
-/// Peak phasors of every node's voltage, V, and after them of each machine's current in phase a, A. `network` are the
-/// equations without the machines' currents of positive sequence. Throws std::runtime_error when it does not converge.
+/// Returns peak phasors: every node's voltage, V, then each machine's current in phase a, A. `network`: the equations
+/// without the machines' currents of positive sequence. Throws std::runtime_error if it does not converge.
 [[nodiscard]] std::vector<Complex> solve_power_flow(const Network& net, const PhasorEquations& network);
 
 }  // namespace emt

@@ -1,7 +1,7 @@
-// Signals: numbers that elements measure, compute and are driven by, one value a step, known in the case by name.
+// Signals: numbers with a name in the case that elements measure, compute or read as input, one value per step.
 //
-// A block's output has the name of the block; other elements make "ELEMENT.output". What makes a signal and all that read it
-// are in one task.
+// A block's output has the name of the block; other elements make "ELEMENT.output". The maker of a signal and all its
+// readers are in one task.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -14,22 +14,22 @@ public:
     struct Signal {
         std::string name;
         std::vector<std::string> makers;   // names of elements; one, in a case without problems
-        std::vector<std::string> readers;  // of those that cannot do without
+        std::vector<std::string> readers;  // names of elements that require the signal
     };
 
-    /// The number of a signal that `element` makes.
+    /// Returns the number of a signal that `element` makes.
     int make(const std::string& name, const std::string& element) {
         const int signal = number(name);
         all_[static_cast<std::size_t>(signal)].makers.push_back(element);
         return signal;
     }
-    /// The number of a signal that `element` reads; that nobody makes it is a problem of the case.
+    /// Returns the number of a signal that `element` reads; it is a problem of the case if no element makes the signal.
     int read(const std::string& name, const std::string& element) {
         const int signal = number(name);
         all_[static_cast<std::size_t>(signal)].readers.push_back(element);
         return signal;
     }
-    /// The same of a signal that need not be: tasks have kNoSignal in its place when nobody makes it.
+    /// Returns the number of an optional signal: tasks have kNoSignal in its place if no element makes it.
     int read_if_made(const std::string& name) { return number(name); }
 
     [[nodiscard]] const std::vector<Signal>& all() const { return all_; }

@@ -1,11 +1,11 @@
-// Division of a network into tasks: the parts that only lines connect.
+// Division of a network into tasks: parts that only lines connect.
 //
-// A line delays every wave by at least one step, so the nodal equations of its two ends do not meet within a step and
-// each part can be solved by itself (Dommel 1969). In each task, parallel inductances, capacitances and conductances
-// are merged, since only their sum matters to the node voltages.
+// A line delays every wave by at least one step, so its two ends have independent nodal equations within a step, and
+// each part can be solved alone (Dommel 1969). In each task, parallel inductances, capacitances and conductances are
+// merged, since only their sum matters to the node voltages.
 //
-// Signals do not travel between tasks: what makes one and all that read it are in one task, and so are the networks they
-// belong to. Signals that meet no node at all are in the task of the first node.
+// Signals stay within a task: the maker of a signal, all its readers, and their networks are in one task. Signals
+// without any node are in the task of the first node.
 #pragma once
 #include <array>
 #include <vector>
@@ -14,24 +14,24 @@
 
 namespace emt {
 
-/// The primitives of one task, in local numbers of nodes (kGround for the reference) and signals and in an order that depends on the
-/// case alone, so that results do not depend on where the task runs. Reactances between two nodes are branches.
+/// The primitives of one task, in local numbers of nodes (kGround for the reference) and signals. Their order depends
+/// on the case alone, so that results do not depend on the task's rank. Reactances between two nodes are branches.
 struct Task : Primitives {
     std::vector<int> nodes;                 // global number of each local node
-    std::vector<int> signals;               // and of each local signal
+    std::vector<int> signals;               // global number of each local signal
     std::vector<NodeReactance> reactances;  // per node
     std::vector<LineEnd> ends;
     int island = 0;                         // tasks joined by lines share an island
 
     [[nodiscard]] int size() const { return static_cast<int>(nodes.size()); }
-    /// Whether an inductance carries a current at t = 0.
+    /// Returns true if an inductance carries a current at t = 0.
     [[nodiscard]] bool carries_current() const;
 };
 
 struct Decomposition {
     std::vector<Task> tasks;
     std::vector<int> task_of_node, local_of_node;
-    std::vector<int> task_of_signal, local_of_signal;  // kNoSignal both where nobody makes it
+    std::vector<int> task_of_signal, local_of_signal;  // both kNoSignal if no element makes it
     std::vector<std::array<int, 2>> task_of_line;  // of each end
     int islands = 0;
 };

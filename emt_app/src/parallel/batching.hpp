@@ -1,4 +1,4 @@
-// Which tasks of a rank go side by side in a batch, and what that costs.
+// Division of a rank's tasks into batches, and its cost.
 #pragma once
 #include <array>
 #include <vector>
@@ -11,17 +11,17 @@ class Batching {
 public:
     explicit Batching(const Decomposition& parts);
 
-    /// The tasks in groups of at most kLanes, those that look alike together. The order of `tasks` does not matter.
+    /// Returns the tasks in groups of at most kLanes similar tasks. The order of `tasks` does not matter.
     [[nodiscard]] std::vector<std::vector<int>> groups(std::vector<int> tasks) const;
-    /// Modelled time of a step of these tasks on one rank, µs.
+    /// Returns the modelled time of a step of these tasks on one rank, µs.
     [[nodiscard]] double cost_us(std::vector<int> tasks) const;
-    /// The same of one task in a full batch of its like.
+    /// Returns the same for one task in a full batch of similar tasks.
     [[nodiscard]] double task_cost_us(int task) const;
 
 private:
-    /// What the kernels loop over: how many elements of each kind, and their terminals, kind by kind.
+    /// Loop counts of the kernels: number of elements of each kind, and their terminals, kind by kind.
     struct Shape {
-        std::size_t blocks;  // first: they cost most where there are any
+        std::size_t blocks;  // first, since they cost most
         int nodes;
         std::vector<std::size_t> count;
         std::vector<std::vector<Nodes6>> elements;
@@ -36,7 +36,7 @@ private:
     [[nodiscard]] double batch_us(const std::vector<int>& group) const;
 
     std::vector<Shape> shape_;
-    std::vector<int> place_;  // of each task when all are sorted by shape
+    std::vector<int> place_;  // of each task in the order by shape
 };
 
 }  // namespace emt

@@ -17,12 +17,12 @@ namespace emt {
 class Archive;
 class Engine;
 
-/// The simulation cannot go on: a solution that is not finite, or a node left without a path to ground.
+/// The simulation cannot continue: a solution is not finite, or a node has no path to ground.
 struct SimulationError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// "t = 0.05 s", for messages.
+/// Returns "t = 0.05 s", for messages.
 [[nodiscard]] std::string at_time(double t_s);
 
 struct EngineOptions {
@@ -30,51 +30,51 @@ struct EngineOptions {
     Transport transport = Transport::automatic;
     const Kernels* kernels = nullptr;
     Message message = Message::pair;
-    /// Of each task when its time is injected (simulated machines only), else empty.
+    /// Injected time of each task (simulated machines only), else empty.
     std::vector<double> injected_us = {};
-    /// Puts a state in place of the start; called before anything is sent.
+    /// Replaces the initial state; called before the first message.
     std::function<void(Engine&)> resume = {};
 };
 
 class Engine {
 public:
-    /// Collective over `comm`: all ranks give the same network, decomposition, mapping and options.
+    /// Collective over `comm`: all ranks pass the same network, decomposition, mapping and options.
     Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, const Mapping& mapping, const EngineOptions& options);
 
     /// Advances by one time step. Throws SimulationError.
     void step();
     /// Receives all waves under way; call on every rank after the same number of steps.
     void drain() { exchange_->drain(step_); }
-    /// No switch operates and no source starts from now on: for measurement after the end of a study.
+    /// Stops all switch operations and source starts: for measurement after the end of a study.
     void freeze_events() { frozen_ = true; }
 
     [[nodiscard]] std::uint64_t steps() const { return step_; }
-    /// Voltage of a node, V; the node's task must be on this rank (see owns()).
+    /// Returns the voltage of a node, V; the node's task must be on this rank (see owns()).
     [[nodiscard]] double voltage(int node) const;
     [[nodiscard]] bool owns(int node) const;
-    /// Value of a signal at the beginning of the last step (see README, Theory); its task must be on this rank.
+    /// Returns a signal's value at the beginning of the last step (see README, Theory); its task must be on this rank.
     [[nodiscard]] double signal(int signal) const;
     [[nodiscard]] bool owns_signal(int signal) const;
-    /// Digest of all node voltages at all steps so far, per task, as (task, digest).
+    /// Returns the digest of all node voltages at all steps so far, per task, as (task, digest).
     [[nodiscard]] std::vector<std::pair<int, std::uint64_t>> digests() const;
 
-    /// State of a task, and what an end of a line has sent that is still under way, written or read back (engine_state.cpp); false
-    /// when it is on another rank. To read: first resume_at(), in EngineOptions::resume only.
+    /// Writes or reads back a task's state, and a line end's waves under way (engine_state.cpp). Returns false if they
+    /// are on another rank. To read: first resume_at(), in EngineOptions::resume only.
     bool visit_task(int task, Archive& archive);
     bool visit_line(int line, int end, Archive& archive);
-    /// The state that follows is that of this step; so many solutions before it were `unsettled` on this rank.
+    /// Sets the step of the state that follows, and the number of `unsettled` solutions before it on this rank.
     void resume_at(std::uint64_t step, long unsettled);
 
-    /// A task's place in a batch of this rank; the batch is null when the task is on another.
+    /// A task's place in a batch of this rank; the batch is null if the task is on another rank.
     struct Seat {
         const Batch* batch;
         int lane;
     };
     [[nodiscard]] Seat seat(int task) const;
     [[nodiscard]] double dt_s() const { return net_.dt_s; }
-    /// Time of the last solution, s.
+    /// Returns the time of the last solution, s.
     [[nodiscard]] double time() const { return instant(step_); }
-    /// Whether the last step of a task was taken as two half steps, because it began with a discontinuity.
+    /// Returns true if a task's last step had two half steps, because it began with a discontinuity.
     [[nodiscard]] bool restarted(int task) const;
     [[nodiscard]] std::vector<Batch>& batches() { return batches_; }
     [[nodiscard]] const LineStore& lines() const { return *lines_; }
@@ -82,16 +82,16 @@ public:
     [[nodiscard]] const Kernels& kernels() const { return *options_.kernels; }
     [[nodiscard]] long unsettled() const { return unsettled_; }
     [[nodiscard]] std::size_t poles_that_move_by_themselves() const;
-    /// Work per step for which this rank passes time, µs.
+    /// Returns the injected work of this rank per step, µs.
     [[nodiscard]] double injected_us() const { return 1e6 * (boundary_s_ + inner_s_); }
     [[nodiscard]] std::size_t bytes_touched() const;
     [[nodiscard]] std::size_t bytes_written() const;
 
-    /// What every rank does by itself in each step besides its tasks: the clock and the calendar. Measured as σ.
+    /// Does every rank's own work in each step besides its tasks: the clock and the calendar. Measured as σ.
     [[nodiscard]] StepClock prologue(std::uint64_t step) const;
-    /// Before the waves of a step arrive: remembers the instant from which poles may move inside the step.
+    /// Before the waves of a step arrive: saves the instant from which poles may move inside the step.
     void keep(std::size_t batch);
-    /// One step of one batch, histories of its lines being in place. With `watch` it takes the time of each part, and is slower for it.
+    /// Advances one batch by one step; its lines' histories must be in place. With `watch`, times each part, slower.
     void advance(std::size_t batch, const StepClock& clock, std::uint64_t step, StopWatch* watch);
 
 private:
@@ -107,14 +107,14 @@ private:
     };
     struct Pole {       // a switch that moves by itself, at an instant inside a step
         int lane, pole;
-        bool armed;     // a breaker that was told to open: waits for its current zero
+        bool armed;     // a breaker with an order to open: waits for its current zero
         const Switch* device = nullptr;
         const double* signal = nullptr;  // of its gate
         double before = 0;  // its current while closed, its voltage while open, at the instant before, A or V
-        double gate = 0;    // from when on its gate is on, in steps after t_n, where a signal says so
+        double gate = 0;    // start of its gate by a signal, in steps after t_n
         bool still = false; // cannot move in this step, whatever its voltage or current
-        double entry = 0, earlier = 0;  // what `before` was at t_n and t_{n-1}; 0 when it has moved or been still since
-        double from = 0;    // in the step in which it was told to open: when
+        double entry = 0, earlier = 0;  // `before` at t_n and t_{n-1}; 0 if it has moved or been still since
+        double from = 0;    // time of the order to open inside this step
     };
     struct Due {        // an operation inside this step
         int lane, pole;
@@ -126,7 +126,7 @@ private:
         std::vector<Due> due;
         bool valves = false;
         AlignedDoubles before, from, half, second, until, work;
-        std::vector<double> fronts;  // 3 per end of a line: what jumps inside this step add to its waves, V
+        std::vector<double> fronts;  // 3 per end of a line: contribution of jumps inside this step to its waves, V
         BatchView at_work{};
     };
     struct Restart {    // lanes of a batch that take the next step as two half steps
@@ -150,25 +150,25 @@ private:
     static void add_fronts(Watch& watch, const Batch& batch, int lane, double weight, const AlignedDoubles& state);
     void return_to_grid(Watch& watch, Batch& batch, int lane, std::uint64_t step);
     [[nodiscard]] bool forced(const Batch& batch, const Pole& pole, double x, double before, double after, std::uint64_t step) const;
-    /// Sends fronts as what they are: see engine_fronts.cpp.
+    /// Sends fronts as fronts: see engine_fronts.cpp.
     void meet_fronts(std::size_t first, std::size_t last, std::uint64_t step);
     void meet_fronts(std::size_t batch, const std::vector<Operation>& operations, std::uint64_t step);
     [[nodiscard]] double passed(const Batch& batch, const Pole& pole, const double* v) const;
     [[nodiscard]] double instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const;
     [[nodiscard]] double gate_from(const Pole& pole, double x, std::uint64_t step) const;
     void set_waves(Watch& watch, const Batch& batch, int lane, double x);
-    /// The voltages at the end of a step, or of half a one, whose state finish() makes; lanes of `skip` need not be right.
+    /// Computes the voltages at the end of a step or half step; finish() makes its state. Lanes of `skip` may be wrong.
     void solve(Batch& batch, const BatchView& view, const StepClock& clock, int kind, unsigned skip, StopWatch* watch);
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;
     void half_steps(Restart& restart);
     void half_step(Batch& batch, const BatchView& view, unsigned lanes, const StepTimes& times);
-    /// The time of a step and a part of one, s. All instants are from here: t + dt and (n + 1)·dt round otherwise, and
-    /// which tasks share a batch would decide what a source gives.
+    /// Returns the time of a step plus a part of one, s. All instants come from here: t + dt and (n + 1)·dt round
+    /// differently, and a source's value would depend on the division into batches.
     [[nodiscard]] double instant(std::uint64_t step, double part = 0) const;
     [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
     [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
-    /// `t_s`: when the pole has moved, for the message.
+    /// `t_s`: time of the pole's operation, for the message.
     void refactor(Batch& batch, int lane, const BatchView& view, int pole, double t_s) const;
 
     const Network& net_;
@@ -176,7 +176,7 @@ private:
     EngineOptions options_;
     std::vector<Batch> batches_;
     std::size_t boundary_ = 0;           // the first batches have all cut lines
-    double boundary_s_ = 0, inner_s_ = 0;  // injected for those and the others
+    double boundary_s_ = 0, inner_s_ = 0;  // injected, for these and the other batches
     std::vector<Place> place_of_task_;
     std::unique_ptr<LineStore> lines_;
     std::unique_ptr<Exchange> exchange_;

@@ -1,8 +1,8 @@
 // Exchange of waves between ranks.
 //
-// All lines between two ranks share one message, or each has its own. The wave of step m is first needed at step m + d, d being the line's
-// delay in whole steps. Mode `step` sends one message per step and waits for it at the next step, as the program of the
-// paper does; mode `slack` packs up to d/2 steps in a message and waits only when a wave is needed.
+// All lines between two ranks share one message, or each has its own. The wave of step m is first needed at step m + d,
+// with the line's delay d in whole steps. Mode `step` sends one message per step and waits for it at the next step, as
+// the paper's program does; mode `slack` packs up to d/2 steps in a message and waits only if a wave is needed.
 #pragma once
 #include <mpi.h>
 
@@ -16,7 +16,7 @@
 
 namespace emt {
 
-/// What a line sends of each step in each direction: a wave of each mode.
+/// Waves that a line sends per step and direction: one of each mode.
 inline constexpr int kModes = 3;
 inline constexpr std::size_t kLineBytes = kModes * sizeof(double);
 
@@ -24,7 +24,7 @@ enum class ExchangeMode { step, slack };
 enum class Transport { automatic, message, shared };
 enum class Message { pair, line };
 
-/// By their names on the command line.
+/// Returns the mode with this name on the command line.
 [[nodiscard]] ExchangeMode exchange_mode(const std::string& name);
 [[nodiscard]] Transport transport(const std::string& name);
 [[nodiscard]] Message message(const std::string& name);
@@ -48,19 +48,19 @@ struct ExchangeCounts {
 
 class Exchange {
 public:
-    /// `first` is the step of which waves are sent first; those before it are in the rings.
+    /// `first`: the first step whose waves are sent; earlier waves are in the rings.
     Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message, std::uint64_t first = 0);
     ~Exchange();
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
 
-    /// Sends the local waves of this step (or keeps them until their message is full).
+    /// Sends the local waves of this step, or keeps them until their message is full.
     void post(std::uint64_t step);
     /// Starts to fetch the next messages, which await() will soon need.
     void expect();
-    /// Puts the waves that this step needs into the rings of the cut lines.
+    /// Waits for the waves that this step needs, and puts them into the rings of the cut lines.
     void await(std::uint64_t step);
-    /// Receives what has been sent and not been needed, when all ranks have posted `last`.
+    /// Receives all unneeded waves, after all ranks have posted `last`.
     void drain(std::uint64_t last);
     [[nodiscard]] const ExchangeCounts& counts() const { return counts_; }
 

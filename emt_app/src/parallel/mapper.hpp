@@ -1,9 +1,9 @@
-// Which rank solves which task.
+// Mapping of tasks to ranks.
 //
-// Two candidates are made, by graph partitioning (METIS, when built with it: few cut lines, heavier weight on lines with
-// little slack) and by longest processing time first with move refinement (best balance). The one with the lower
-// modelled step time is kept. On small ranks the last refinement counts whole batches: a task that fills an empty lane
-// costs little, one that opens a batch costs much.
+// The mapper makes two candidates and keeps the one with the lower modelled step time: graph partitioning (METIS, if
+// built with it: few cut lines, heavier weight on lines with little slack), and longest processing time first with move
+// refinement (best balance). On small ranks, the last refinement counts whole batches: a task that fills an empty lane
+// costs little, a task that opens a batch costs much.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,11 +18,11 @@ struct Mapping {
     double modelled_step_us = 0;
 };
 
-/// Modelled times of the tasks, µs per step, scaled to the sum `work_us`: the shares of injected work.
+/// Returns the modelled times of the tasks, µs per step, scaled to the sum `work_us`: the shares of injected work.
 [[nodiscard]] std::vector<double> shares_us(const Decomposition& parts, double work_us);
-/// `injected_us`: what tasks take, one after the other, instead of the model's batches.
+/// `injected_us`: times of the tasks, one after the other, instead of the model's batches.
 [[nodiscard]] Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks, const std::vector<double>& injected_us = {});
-/// Reads {"rank_of_task": […]}; throws std::runtime_error that names the file and the fault.
+/// Reads {"rank_of_task": […]}; throws std::runtime_error with file and fault.
 [[nodiscard]] Mapping load_mapping(const std::string& path, int tasks, int ranks);
 
 }  // namespace emt

@@ -1,4 +1,4 @@
-// Channels of elements over time, read from the batches after each step: network/channels.hpp says what there is.
+// Channels of elements over time, read from the batches after each step; network/channels.hpp describes them.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,15 +9,15 @@ namespace emt {
 
 class Outputs {
 public:
-    /// Channels by their numbers; those of tasks on other ranks stay zero.
+    /// `channels`: numbers of channels; channels of tasks on other ranks stay zero.
     Outputs(const Network& net, const Decomposition& parts, const Engine& engine, const std::vector<int>& channels);
-    /// Call after every step, and once before the first: energies are sums over all steps.
+    /// Reads the channels. Call it after every step, and once before the first: energies are sums over all steps.
     void observe(const Engine& engine);
-    /// Of the k-th channel asked for, at the last call of observe().
+    /// Returns the value of the k-th requested channel at the last call of observe().
     [[nodiscard]] double value(std::size_t k) const { return all_[k].value; }
-    /// What the k-th has summed up, written or read back; false when there is nothing: it is no energy, or on another rank.
+    /// Writes or reads back the k-th channel's sum; returns false without one: it is no energy, or on another rank.
     bool visit(std::size_t k, Archive& archive);
-    /// Whether its task is on this rank.
+    /// Returns true if its task is on this rank.
     [[nodiscard]] bool owns(std::size_t k) const { return !all_[k].sum.empty(); }
 
 private:

@@ -1,4 +1,4 @@
-// Admittance matrices, entry by entry: what primitives are stamped into.
+// Admittance matrices, entry by entry; primitives stamp themselves into them.
 #pragma once
 #include <array>
 #include <complex>
@@ -21,7 +21,7 @@ public:
     void entry(int i, int j, const Y& y) {
         if (i != kGround && j != kGround) static_cast<Matrix*>(this)->add(i, j, y);
     }
-    /// A branch between two nodes.
+    /// Adds a branch between two nodes.
     template <class Y>
     void pair(const Nodes2& node, const Y& y) {
         entry(node[0], node[0], y);
@@ -29,13 +29,13 @@ public:
         entry(node[0], node[1], -y);
         entry(node[1], node[0], -y);
     }
-    /// y(i, k) at row node[first + i] and column node[second + k], for i, k of 0 … 2.
+    /// Adds y(i, k) at row node[first + i] and column node[second + k], for i, k of 0 … 2.
     template <std::size_t N, class Y>
     void block(const std::array<int, N>& node, std::size_t first, std::size_t second, const Y& y) {
         for (std::size_t i = 0; i < 3; ++i)
             for (std::size_t k = 0; k < 3; ++k) entry(node[first + i], node[second + k], y(i, k));
     }
-    /// Three coupled branches, from the first three nodes to the last three.
+    /// Adds three coupled branches, from the first three nodes to the last three.
     template <class Y>
     void coupled(const Nodes6& node, const Y& y) {
         const auto minus = [&](std::size_t i, std::size_t k) { return -y(i, k); };

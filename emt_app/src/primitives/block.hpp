@@ -1,7 +1,7 @@
-// Control block: an operation on up to four signals, a first-order filter, limits. One value a step, at t_n.
+// Control block: an operation on up to four signals, a first-order filter, limits. One value per step, at t_n.
 //
-// All kinds of block are one: what a kind does not need is neutral in its coefficients, and what no lane of a slot needs is
-// left out. So lanes with different kinds share a slot without branches, and a gain costs no more than a gain.
+// All kinds of block have one form: coefficients are neutral for parts that a kind does not need, and parts that no
+// lane of a slot needs are left out. So different kinds share a slot without branches, and a simple block stays cheap.
 #pragma once
 #include "primitives/primitive.hpp"
 #ifdef EMT_KERNEL
@@ -15,15 +15,15 @@
 namespace emt {
 
 inline constexpr int kBlockInputs = 4;
-/// The signal of a gate that is off in the coming step, in steps.
+/// The signal, in steps, of a gate that is off in the coming step.
 inline constexpr double kNotFired = 2;
 
-/// What a slot may do beyond the weighted sum, in this order. Those after kBias up to kFiring replace the sum in lanes whose
-/// mask, the first row, is not zero.
+/// Parts of a slot beyond the weighted sum, in this order. Parts after kBias up to kFiring replace the sum in lanes
+/// whose mask, the first row, is not zero.
 enum BlockPart { kSum, kBias, kRamp, kSine, kProduct, kQuotient, kMinimum, kMaximum, kAbsolute, kRoot, kTable, kComparison, kSelection,
                  kFiring, kFilter, kHold, kRate, kClip, kPrediction, kBlockParts };
 
-/// One slot: what its lanes need together, and the first rows of each part.
+/// One slot: the parts that its lanes need together, and the first rows of each part.
 struct BlockSlot {
     unsigned parts = 0;              // bit per BlockPart
     int inputs = 0, breaks = 0;      // signals; break points of tables
@@ -121,7 +121,7 @@ namespace EMT_KERNEL {
     }
     if (slot.has(kComparison)) {
         const Vec zero{}, one = zero + 1.0;
-        // An instant inside a step leaves the state between two values of it.
+        // At an instant inside a step, the state is between two of its values.
         const Vec held = row(b.state, slot.on) > 0.5 ? one : zero;
         const Vec on = x > constant(kComparison, 1) ? one : x < constant(kComparison, 2) ? zero : held;
         row(b.state, slot.on) = on;
@@ -147,8 +147,8 @@ namespace EMT_KERNEL {
 // a0·y + a1·y' = b0·x + b1·x' by the trapezoidal rule (Dommel 1969) with k = 2/Δt and D = a0 + k·a1:
 //   y_n = g·x_n + h_n,   g = (b0 + k·b1)/D,   h_{n+1} = ((b0 - k·b1)·x_n + (k·a1 - a0)·y_n)/D,
 // and in half steps of backward Euler (Martí and Lin 1989) h_{n+1} = (-k·b1·x_n + k·a1·y_n)/D with the same g. A limit without
-// windup (IEEE 421.5-2016, annex E) holds y itself; the rate limits are around the last y. What closes a loop is read before it
-// is computed: as its prediction g·x_n + h_{n+1}, which is a step of Heun's method, of second order.
+// windup (IEEE 421.5-2016, annex E) holds y itself; the rate limits are around the last y. The output that closes a
+// loop is read before its computation, as its prediction g·x_n + h_{n+1}: a step of Heun's method, of second order.
 [[gnu::always_inline]] inline void compute(const BlockRows& b, const NodeRows& nodes, int kind, const StepClock& clock) {
     for (int s = 0; s < b.count; ++s) {
         const BlockSlot& slot = b.slot[s];
@@ -175,7 +175,7 @@ namespace EMT_KERNEL {
             next = within(next, constant(kClip, 0), constant(kClip, 1));
         }
         if (slot.has(kPrediction)) row(b.state, slot.prediction) = next + 0.0;
-        row(b.published, s) = y + 0.0;  // -0 becomes +0: what other lanes need must not show
+        row(b.published, s) = y + 0.0;  // -0 becomes +0: parts that other lanes need must not show
     }
 }
 
@@ -202,31 +202,31 @@ struct Block {
     struct Sine {  // amplitude·cos(2π(ft + phase))
         double amplitude = 0, frequency_hz = 0, phase_turns = 0;
     };
-    /// Pulses of a gate: inputs are the angle of the voltage beyond that of the case's frequency, turns, the frequency, Hz, and the
-    /// delay after the zero of the voltage, in periods of the pulses.
+    /// Pulses of a gate. Inputs: the voltage's angle relative to the case's frequency, turns; the frequency, Hz; and
+    /// the delay after the zero of the voltage, in periods of the pulses.
     struct Pulses {
         double frequency_hz = 0;   // of the case
         double phase_turns = 0;    // the zero of the voltage is where the angle and this are whole periods
         double period_turns = 1;
-        double always = 0, end = 1;  // delays up to which the gate is always on, and from which it never is
+        double always = 0, end = 1;  // delays up to `always`: gate always on; from `end`: never on
         double dt_s = 0;
-        /// The output at t = 0.
+        /// Returns the output at t = 0.
         [[nodiscard]] double at_start(double angle_turns, double frequency, double delay) const;
     };
-    /// What a block does at t = 0.
+    /// A block at t = 0.
     struct Start {
         double x, y;      // the input of the filter, and its output before limits with windup
-        double constant;  // of the sum; a reference that is left open takes what the steady state asks for
+        double constant;  // of the sum; an open reference takes the value that the steady state requires
     };
 
-    std::string name, element;        // the element that it is of or a part of
-    std::string bounds;               // parameters that its limits are, for messages
+    std::string name, element;        // `element`: the block itself, or the element that it is part of
+    std::string bounds;               // parameters of its limits, for messages
     Operation operation = Operation::sum;
     int inputs = 0;
     std::array<int, kBlockInputs> reads{kNoSignal, kNoSignal, kNoSignal, kNoSignal};
     std::array<double, kBlockInputs> weight{};
     double constant = 0;
-    bool open = false;                // its constant is what the steady state asks for
+    bool open = false;                // the steady state determines its constant
     Ramp ramp{};
     Sine sine{};
     std::vector<double> table_x, table_y;
@@ -242,11 +242,11 @@ struct Block {
     std::array<bool, kBlockInputs> early{};  // reads the prediction of a block that comes later
     bool predicts = false;
 
-    /// Whether its output does not depend on its input at the same instant: then it may close a loop.
+    /// Returns true if its output does not depend on its input at the same instant: then it may close a loop.
     [[nodiscard]] bool closes_loops() const { return filter.b1 == 0 && filter.a1 != 0; }
-    /// What it does beyond a sum, as bits of BlockPart.
+    /// Returns its parts beyond a sum, as bits of BlockPart.
     [[nodiscard]] unsigned parts() const;
-    /// The input of the filter for values of the inputs, sources being at rest.
+    /// Returns the input of the filter for values of the inputs, with sources at rest.
     [[nodiscard]] double combined(const std::array<double, kBlockInputs>& u) const;
     [[nodiscard]] double looked_up(double x) const;
     /// Writes coefficients and state of one lane.

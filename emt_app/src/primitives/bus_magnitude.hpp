@@ -40,7 +40,7 @@ struct BusMagnitude : Measuring {
 
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
         start_lag(lane, rows, slot, g, c, scale);
-        if (lane.steady()) {  // of an unbalanced voltage the positive sequence
+        if (lane.steady()) {  // for an unbalanced voltage, the positive sequence
             const Complex positive = lane.positive_sequence(node);
             const double m = std::sqrt(std::norm(positive));
             lane.at(rows.h, slot) = scale * c.a * m / (1 - c.b);

@@ -13,7 +13,7 @@ namespace emt {
 
 struct Companion {  // the update of one history current
     double a = 0, b = 0, a_be = 0, b_be = 0;
-    /// With u = U·zⁿ and h = H·zⁿ: H = a·U/(z - b), exactly as the time stepping.
+    /// With u = U·zⁿ and h = H·zⁿ: H = a·U/(z - b), exactly as in the time stepping.
     [[nodiscard]] Complex admittance(double g, Complex z) const { return g + a / (z - b); }
 };
 

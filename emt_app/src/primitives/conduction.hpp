@@ -1,4 +1,4 @@
-// A reactor whose thyristors let it conduct for a part of each half cycle.
+// A reactor behind thyristors, which conducts for a part of each half cycle.
 #pragma once
 #include <cmath>
 #include <numbers>
@@ -21,7 +21,7 @@ struct Conduction {
         return {2 - alpha_degrees / 90 + 2 / std::numbers::pi * at.cos * at.sin, -at.cos};
     }
     [[nodiscard]] bool partial() const { return part < 1; }
-    /// Of the fundamental's phasor, at t = 0.
+    /// Returns the current at t = 0 from the fundamental's phasor.
     [[nodiscard]] double current(Complex fundamental) const {
         const double i = fundamental.real() / part, edge_now = edge * std::sqrt(std::norm(fundamental)) / part;
         return i > edge_now ? i - edge_now : i < -edge_now ? i + edge_now : 0;

@@ -69,20 +69,20 @@ struct Coupled3 {
     void stamp_phasor(PhasorEquations& y) const;
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
 
-    /// Of branch k, from its first node to its second: i = G·(u - e) + h - j.
+    /// Returns the current of branch k, from its first node to its second: i = G·(u - e) + h - j.
     [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int k) const;
 
     [[nodiscard]] std::array<const Waveform*, 6> sources() const {
         return {&emf[0], &current[0], &emf[1], &current[1], &emf[2], &current[2]};
     }
-    /// Whether a source is not a phasor at the case's frequency and has to be evaluated at each step.
+    /// Returns true if a source is no phasor at the case's frequency and must be evaluated at each step.
     [[nodiscard]] bool each_step(double frequency_hz) const;
     void before_step(const Rows& rows, int slot, int lane, double frequency_hz, const StepTimes& t) const;
 };
 
-/// Whether no current makes a symmetric matrix deliver power (R) or hold negative energy (L).
+/// Returns true if no current makes a symmetric matrix deliver power (R) or hold negative energy (L).
 [[nodiscard]] bool passive(const Mat3& symmetric);
-/// Coefficients of three coupled R–L branches with full matrices: sets g, a, b, a_be, b_be. False when R + 2L/Δt is singular.
+/// Sets g, a, b, a_be, b_be of three coupled R–L branches with full matrices. Returns false if R + 2L/Δt is singular.
 [[nodiscard]] bool companion_coupled(const Mat3& r_ohm, const Mat3& l_henry, double dt_s, Coupled3& out);
 #endif
 

@@ -1,4 +1,4 @@
-// A first-order lag of something measured, as a signal: T·y' = x - y.
+// A first-order lag of a measured quantity, as a signal: T·y' = x - y.
 #ifndef EMT_PRIMITIVES_LAG_HPP
 #define EMT_PRIMITIVES_LAG_HPP
 #include "primitives/measuring.hpp"

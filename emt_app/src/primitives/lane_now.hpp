@@ -1,4 +1,4 @@
-// What a primitive needs to tell the current of its branches after a step: one lane of a batch.
+// Data for a primitive's branch currents after a step: one lane of a batch.
 #pragma once
 #include "primitives/lane_start.hpp"
 

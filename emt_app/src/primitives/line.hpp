@@ -20,8 +20,8 @@ struct LineRows {
     }
 };
 
-/// One line, seen from the rank: where its ends' waves and histories are (null when the end is on another rank) and its
-/// rings of past waves.
+/// One line on a rank: places of its ends' waves and histories (null if the end is on another rank), and its rings of
+/// past waves.
 struct LineJob {
     double* wave[2];     // interpolated waves of each end; modes are kLanes apart
     double* history[2];
@@ -134,7 +134,7 @@ struct LineModePhasors {
     std::array<Complex, 2> wave;     // b, V
     std::array<Complex, 2> sent;     // interpolated wave, V
 };
-/// Of the modes 0, α, β, from the phasors of all nodes of the case.
+/// Returns the phasors of the modes 0, α, β, from the phasors of all nodes of the case.
 [[nodiscard]] std::array<LineModePhasors, 3> line_phasors(const Line& line, Complex z, std::span<const Complex> phasors);
 
 /// One end of a line inside a task.
@@ -154,9 +154,9 @@ struct LineEnd {
         matrix.block(node, 0, 0, [&](std::size_t i, std::size_t k) { return i == k ? self : mutual; });
     }
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
-    /// Current of a phase into the line, A: Tᵀ·(y·v + I) of the modes.
+    /// Returns the current of a phase into the line, A: Tᵀ·(y·v + I) of the modes.
     [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int phase) const;
-    /// v + (Z - R/4)·y·v of a mode: what the voltages contribute to the wave that leaves, V.
+    /// Returns v + (Z - R/4)·y·v of a mode: the voltages' contribution to the leaving wave, V.
     [[nodiscard]] double wave_of_voltages(const LaneNow& now, const Rows& rows, int slot, int mode) const;
 };
 #endif

@@ -1,4 +1,4 @@
-// What primitives that only read the network have in common: they inject nothing and are no admittance.
+// Common part of primitives that only read the network: they inject nothing and are no admittance.
 #ifndef EMT_PRIMITIVES_MEASURING_HPP
 #define EMT_PRIMITIVES_MEASURING_HPP
 #include "primitives/primitive.hpp"

@@ -1,5 +1,5 @@
-// Phase-locked loop on a three-phase voltage: the angle of its positive sequence beyond that of the case's frequency, and its
-// frequency, as signals.
+// Phase-locked loop on a three-phase voltage. Signals: the angle of its positive sequence relative to the case's
+// frequency, and its frequency.
 #ifndef EMT_PRIMITIVES_PHASE_LOCKED_LOOP_HPP
 #define EMT_PRIMITIVES_PHASE_LOCKED_LOOP_HPP
 #include "primitives/measuring.hpp"
@@ -32,7 +32,7 @@ namespace EMT_KERNEL {
 //   e = (v_β·cos θ - v_α·sin θ)/max(m, floor),   dδ/dt = r = k_p·e + w,   dw/dt = k_i·e.
 // δ, not θ, is the state: it stands still in the steady state and needs no wrapping. By the trapezoidal rule with η = Δt/2,
 //   w_n = h_w + η·k_i·e_n,   δ_n = h_δ + η·r_n,   then h_w = w_n + η·k_i·e_n, h_δ = δ_n + η·r_n,
-// or h_w = w_n, h_δ = δ_n for half steps of backward Euler. e_n is that at δ = h_δ + η·h_w, corrected along its tangent for the rest:
+// or h_w = w_n, h_δ = δ_n for half steps of backward Euler. e_n is e at δ = h_δ + η·h_w, corrected along its tangent:
 // e_n = e/(1 + 2π·c·d) with c = η·(k_p + η·k_i), d = (v_α·cos θ + v_β·sin θ)/max(m, floor).
 [[gnu::always_inline]] inline void publish(const PhaseLockedLoopRows& b, const NodeRows& nodes, int kind, const StepClock& clock) {
     constexpr double kInverseRoot3 = 0.57735026918962576451, kTurn = 6.28318530717958647693;
@@ -67,7 +67,7 @@ struct PhaseLockedLoop : Measuring {
 
     Nodes3 node;
     double kp, ki;      // Hz, Hz/s
-    double floor_v;     // magnitude below which the loop is slower, V
+    double floor_v;     // the loop is slower below this magnitude, V
     std::array<int, 2> publishes;
 
     void start(const LaneStart& lane, const Rows& rows, int slot) const {

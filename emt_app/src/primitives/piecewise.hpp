@@ -10,7 +10,7 @@ namespace emt {
 struct PiecewiseRows {
     Slots<2> at;
     double* x;                                // history of x, V or Wb
-    double *low, *high, *slope, *offset;      // of the segment that holds: i = offset + slope·x
+    double *low, *high, *slope, *offset;      // of the present segment: i = offset + slope·x
     const double* gain;                       // x_n = history + gain·u_n
     StepRows a, b;
     template <class Layout>
@@ -42,7 +42,7 @@ namespace EMT_KERNEL {
     }
 }
 
-// The solution belongs to the segments if low ≤ history + gain·u ≤ high everywhere. All bits of lanes where it does not.
+// The solution belongs to the segments if low ≤ history + gain·u ≤ high everywhere. Returns all bits of other lanes.
 [[gnu::always_inline]] inline Mask outside(const PiecewiseRows& b, const double* v) {
     Mask bad{};
     for (int s = 0; s < b.at.count; ++s) {
@@ -66,25 +66,25 @@ struct Piecewise {
 
     Nodes2 node;
     bool inductive;
-    std::vector<double> x, i;  // break points, from (0,0) upwards; the last slope goes on
+    std::vector<double> x, i;  // break points, from (0,0) upwards; the last slope continues
     double x0 = 0;             // flux linkage at t = 0, Wb (zero start only)
 
-    /// Segment k counts from the origin; k < 0 mirrors -k.
+    /// Returns segment k, counted from the origin; k < 0 mirrors -k.
     [[nodiscard]] Segment segment(int k) const;
-    /// The segment that holds x.
+    /// Returns the segment of x.
     [[nodiscard]] int segment_at(double x) const;
-    /// x = history + gain·u: 1 for a resistor, Δt/2 for an inductor's flux.
+    /// Returns the gain of x = history + gain·u: 1 for a resistor, Δt/2 for an inductor's flux.
     [[nodiscard]] double gain(double dt_s) const { return inductive ? dt_s / 2 : 1; }
 
     template <class Matrix>
     void stamp(Matrix& y, double conductance) const { y.pair(node, conductance); }
-    /// On its first segment.
+    /// Stamps the first segment.
     void stamp_phasor(PhasorEquations& y, double dt_s) const {
         const double k = gain(dt_s), slope = segment(0).slope;
         y.pair(node, inductive ? slope * (k + 2 * k / (y.z - 1.0)) : Complex(slope * k));
     }
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
-    /// Voltage or flux linkage, V or Wb, and the current that belongs to it.
+    /// Return voltage or flux linkage, V or Wb, and its current.
     [[nodiscard]] double argument(const LaneNow& now, const Rows& rows, int slot) const {
         return now.at(rows.x, slot) + now.at(rows.gain, slot) * now.across(node);
     }

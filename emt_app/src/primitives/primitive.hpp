@@ -1,4 +1,4 @@
-// What a file of this folder includes: one half for the program, one for the kernels. See docs/new-element.md.
+// The include file of this folder's files: one half for the program, one for the kernels. See docs/new-element.md.
 #pragma once
 #include "primitives/rows.hpp"
 #ifdef EMT_KERNEL

@@ -1,6 +1,6 @@
-// What every element is lowered to before it is solved: the kinds of table.inc, and six more that the rest of the program
-// knows by name because they do more than carry a current. Conductances and reactances merge, switches and piecewise
-// elements change the matrix, lines divide the network into tasks, blocks meet no node. Units are SI; kGround is the reference node.
+// Primitives: every element is lowered to them before the solution. The kinds of table.inc, and six more with a special
+// role in the program: conductances and reactances merge, switches and piecewise elements change the matrix, lines
+// divide the network into tasks, blocks have no node. Units are SI; kGround is the reference node.
 #pragma once
 #include "primitives/block.hpp"
 #include "primitives/line.hpp"
@@ -13,7 +13,7 @@
 
 namespace emt {
 
-/// Lists of what a network and each of its tasks are made of.
+/// Lists of the primitives of a network or a task.
 struct Primitives {
     std::vector<Conductance> conductances;
     std::vector<Switch> switches;
@@ -29,7 +29,7 @@ void for_each_kind(Visit&& visit) {
 #define EMT_PRIMITIVE(Type, list) visit(&Primitives::list);
 #include "primitives/table.inc"
 }
-/// Calls it for every list of what has nodes.
+/// Calls visit for every list of primitives with nodes.
 template <class Visit>
 void for_each_list(Visit&& visit) {
     visit(&Primitives::conductances);

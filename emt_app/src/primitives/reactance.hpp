@@ -60,7 +60,7 @@ struct Reactive {
     }
 };
 
-/// What is merged at one node.
+/// The merged reactances at one node.
 struct NodeReactance {
     double inductive = 0, capacitive = 0;  // Δt/2L and 2C/Δt to ground, S
     double i0 = 0;                         // of the inductance, A

@@ -1,7 +1,7 @@
-// How the elements of a batch lie in memory.
+// Memory layout of the elements of a batch.
 //
 // A batch holds up to kLanes tasks side by side: every quantity is a row of kLanes doubles, one for each task. Each kind of
-// primitive has a structure of such rows, XxxRows, filled by the program and walked by the kernels. Plain pointers only:
+// primitive has a structure of such rows, XxxRows. The program fills it, and the kernels walk it. Plain pointers only:
 // the kernels are compiled once per instruction set, and inline library code must not leak from there into the program.
 #pragma once
 #include <initializer_list>
@@ -10,11 +10,11 @@ namespace emt {
 
 inline constexpr int kLanes = 8;
 
-/// In the place of a signal's number: none.
+/// The number of an absent signal.
 inline constexpr int kNoSignal = -1;
 
-/// Where the elements of one kind have their terminals: offsets into v and j (row · kLanes + lane), per slot, terminal and
-/// lane. `uniform[slot]` is 1 when all lanes use the same rows, which then need no gather.
+/// Terminals of the elements of one kind: offsets into v and j (row · kLanes + lane), per slot, terminal and lane.
+/// `uniform[slot]` is 1 if all lanes use the same rows, which then need no gather.
 template <int Terminals>
 struct Slots {
     static constexpr int kTerminals = Terminals;
@@ -31,15 +31,15 @@ struct StepRows {
 inline constexpr int kTrapezoidal = 0;
 inline constexpr int kHalfEuler = 1;  // backward Euler over half a step
 
-/// Rows of the nodes: voltage v, V, and right-hand side j, A. The row after the last node is ground. Signals are wherever the
-/// element that makes them keeps its row `published`: those who read them have offsets from `signals`.
+/// Rows of the nodes: voltage v, V, and right-hand side j, A. The row after the last node is ground. A signal is in the
+/// row `published` of the element that makes it; its readers have offsets from `signals`.
 struct NodeRows {
     const double* v;
     double* j;
     const double* signals;
 };
 
-/// What has one history h: h_{n+1} is a times what drives it, plus b·h_n.
+/// Primitives with one history h: h_{n+1} is a times the driving quantity, plus b·h_n.
 template <int Terminals>
 struct CompanionRows {
     Slots<Terminals> at;

@@ -1,4 +1,4 @@
-// Series R–L–C branch: i = g·(u + y1 - y2), with y1 the history voltage of the inductor and y2 that of the capacitor.
+// Series R–L–C branch: i = g·(u + y1 - y2), with history voltages y1 of the inductor and y2 of the capacitor.
 #ifndef EMT_PRIMITIVES_SERIES_RLC_HPP
 #define EMT_PRIMITIVES_SERIES_RLC_HPP
 #include "primitives/primitive.hpp"

@@ -1,4 +1,4 @@
-// Ideal switch as two conductances: a breaker's pole, which is told when to move, or a valve, which moves by itself.
+// Ideal switch as two conductances: a breaker's pole, which moves on order, or a valve, which moves by itself.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -13,14 +13,14 @@
 namespace emt {
 
 /// A diode closes when its voltage becomes positive and opens when its current becomes negative, from the first node (anode)
-/// to the second (cathode). A thyristor closes only while it is fired. A pair is two antiparallel thyristors with a common gate:
-/// it closes at either polarity, and its current goes on through its zeros while the gate is on.
+/// to the second (cathode). A thyristor closes only while it is fired. A pair is two antiparallel thyristors with a
+/// common gate: it closes at either polarity, and its current continues through zeros while the gate is on.
 enum class Valve { none, diode, thyristor, pair };
 
 /// Pulses on a thyristor's gate: from start_s on, every period_s, each of width_s.
 struct Firing {
     double start_s = 0, period_s = 0, width_s = 0;
-    /// The first instant not before t_s at which the gate is on, s.
+    /// Returns the first instant not before t_s with the gate on, s.
     [[nodiscard]] double on_from(double t_s) const {
         if (t_s < start_s) return start_s;
         const double pulse = start_s + std::floor((t_s - start_s) / period_s) * period_s;
@@ -37,10 +37,10 @@ struct Switch {
     std::string name;
     Valve valve = Valve::none;
     Firing firing{};
-    /// Gate of a valve that is fired by a signal: the instant from which it is on, in steps after the beginning of the coming step;
-    /// 0 or less: it is on; above 1: not in this step.
+    /// Signal that fires a valve's gate: the instant from which the gate is on, in steps after the beginning of the
+    /// coming step; 0 or less: it is on; above 1: not in this step.
     std::array<int, 1> reads{kNoSignal};
-    /// A pair that is to close gently waits for a zero of its voltage or a minimum below this, V.
+    /// For a gentle closing, a pair waits for a zero of its voltage or a minimum below this, V.
     double gentle_below = std::numeric_limits<double>::infinity();
     Conduction conduction{};  // in the steady state, of a pair that fires a reactor
 
@@ -48,7 +48,7 @@ struct Switch {
     template <class Matrix>
     void stamp(Matrix& y, bool is_closed) const { y.pair(node, is_closed ? g_on : g_off); }
     void stamp_phasor(PhasorEquations& y) const { stamp(y, closed || conduction.partial()); }
-    /// What it is at t = 0; `across` is the phasor of its voltage in a steady start.
+    /// Returns the state at t = 0; `across`: phasor of its voltage in a steady start.
     [[nodiscard]] bool starts_closed(Complex across) const { return conduction.partial() ? conduction.current(g_on * across) != 0 : closed; }
     [[nodiscard]] double carried(const LaneNow& now, bool is_closed) const { return (is_closed ? g_on : g_off) * now.across(node); }
 };

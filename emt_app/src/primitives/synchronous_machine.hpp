@@ -6,14 +6,14 @@
 //     stator      ψ_αβ = k·(v_αβ + Ra·i_αβ) + Ψ_αβ         Ψ known; in phase coordinates, where no speed appears
 //     rotor       ψ_r = w - k·R·i_r                        w known, with the field's voltage in it
 //     fluxes      ψ_d = -Ll·i_d + L_ad·(i_fd + i_1d - i_d - s_d), the same for q
-// where the magnetising current ψ_ad/L_ad + s_d is the nonlinear one: 1/L_ad has a tangent of it, and s is what is left. The rotor's currents are eliminated: ψ_d = -L*·i_d + c·w - (L* - Ll)·s_d. The machine is then, in the coordinates of its
-// rotor at the end of the step,
+// where the magnetising current ψ_ad/L_ad + s_d is nonlinear: 1/L_ad contains its tangent, and s is the remainder.
+// Without the rotor's currents, ψ_d = -L*·i_d + c·w - (L* - Ll)·s_d. In the rotor's coordinates at the end of the step,
 //     i_d = h_d - k·m_d·v_d,     m_d = 1/(k·Ra + L*_d),     h_d = m_d·(c·w - (L* - Ll)·s_d - Ψ_d).
-// The shaft is moved before the network is solved (its position needs no torque of the new instant), so θ is known then.
+// The shaft moves before the solution of the network (its position needs no torque of the new instant), so θ is known.
 // Half steps of backward Euler have the same left side (critical damping adjustment, Martí and Lin 1989).
 //
-// Of the two conductances k·m_d and k·m_q the smaller is in the nodal equations at any angle. What the other has more acts in
-// one direction only, Δy·p·pᵀ with p along that axis, and is added to each solution: see compensate().
+// The nodal equations have the smaller of the conductances k·m_d and k·m_q at any angle. The excess of the other acts
+// in one direction only, Δy·p·pᵀ with p along that axis, and is added to each solution: see compensate().
 #ifndef EMT_PRIMITIVES_SYNCHRONOUS_MACHINE_HPP
 #define EMT_PRIMITIVES_SYNCHRONOUS_MACHINE_HPP
 #include "primitives/primitive.hpp"
@@ -30,12 +30,12 @@ inline constexpr int kMasses = 6, kPublished = 5;
 
 struct SynchronousMachineRows {
     Slots<3> at;
-    Slots<2> reads;       // voltage of the field and power of the turbine, per unit; 0 where nobody gives them
+    Slots<2> reads;       // voltage of the field and power of the turbine, per unit; 0 without a signal
     // Written by each step. Angles in turns against the synchronous frame, speeds as deviation per unit.
     double* history;      // 3 rows a slot: h_d, h_q, h_0
     double* flux;         // 3: Ψ_α, Ψ_β, Ψ_0
     double* rotor;        // 4: w of field and damper of the d axis, of both windings of the q axis
-    double* saturation;   // 4: s_d, s_q as assumed in the solution, and as they follow from it
+    double* saturation;   // 4: s_d, s_q as assumed in the solution, and as its results
     double* axis;         // 2: cos θ, sin θ of the solution
     double* angle;        // kMasses: δ of each mass
     double* speed;        // kMasses: of each mass, between the solutions; after publish() at the solution
@@ -54,14 +54,14 @@ struct SynchronousMachineRows {
     const double* rotor_kr;                      // 4: k·R of each winding
     const double* rotor_c;                       // 4: c
     const double* less;                          // 2: L* - Ll
-    const double* knee;                          // 4: A and B/L_ad of the saturation, 1 where it is of both axes, its tangent
+    const double* knee;                          // 4: A and B/L_ad of the saturation, 1 if in both axes, its tangent
     const double* salient;                       // 2: √Δy along d and along q, √S
     const double* turns;                         // 1: f·Δt
     const double* kick;                          // kMasses: Δt/4H
     const double *share, *generator;             // kMasses each: of the mechanical torque; 1 at the generator's mass
     const double *spring, *damping, *between;    // kMasses each: per turn, to the next mass; of itself, to the next, per speed
     const double* masses;                        // 1
-    const double* constant;                      // 2: voltage of the field and torque of the turbine that nobody drives
+    const double* constant;                      // 2: voltage of the field and torque of the turbine without a signal
     const double* field;                         // 2: k·R_fd/L_ad; L_ad without saturation, the unit of the field's current
     template <class Layout>
     void lay_out(Layout& l) {
@@ -95,8 +95,8 @@ constexpr double kThird = 0.33333333333333333333, kRootThird = 0.577350269189625
                  kRootTwoThirds = 0.81649658092772603273;
 
 // Current of the saturation, along the flux of the air gap: B·(ψ - A)²/L_ad above A (the quadratic characteristic of the
-// models GENROU and GENSAL). Of salient poles ψ is that of the d axis.
-// s is this current less that of the tangent.
+// models GENROU and GENSAL). For salient poles, ψ is the flux of the d axis.
+// s is this current less the current of the tangent.
 [[gnu::always_inline]] inline void saturate(const SynchronousMachineRows& b, int s, const Vec& flux_d, const Vec& flux_q) {
     const Vec knee = row(b.knee, 4 * s), factor = row(b.knee, 4 * s + 1), both = row(b.knee, 4 * s + 2);
     const Vec square = flux_d * flux_d + both * (flux_q * flux_q);
@@ -108,8 +108,8 @@ constexpr double kThird = 0.33333333333333333333, kRootThird = 0.577350269189625
     row(b.saturation, 4 * s + 3) = scale * both * flux_q;
 }
 
-// Torque against each mass that its speed decides: friction, D·ω + C·(ω - ω') to each neighbour, and less torque of a turbine of
-// given power, which falls as its speed rises.
+// Speed-dependent torque against each mass: friction, D·ω + C·(ω - ω') to each neighbour, and for a turbine of given
+// power its loss of torque with rising speed.
 template <int Masses>
 [[gnu::always_inline]] inline Vec friction(const SynchronousMachineRows& b, int s, int i, const Vec* speed) {
     const int at = kMasses * s + i;
@@ -119,7 +119,7 @@ template <int Masses>
     return sum;
 }
 
-// Torques on each mass that are known from its position: turbine, air gap, springs.
+// Torques on each mass at a known position: turbine, air gap, springs.
 template <int Masses>
 [[gnu::always_inline]] inline Vec drive(const SynchronousMachineRows& b, int s, int i) {
     const int at = kMasses * s + i;
@@ -131,7 +131,7 @@ template <int Masses>
 
 // 2H·dω/dt = torques by the velocity form of Verlet's method (L. Verlet, Phys. Rev. 159, 1967; W. C. Swope et al., J. Chem.
 // Phys. 76, 1982): half a step of speed, a step of angle with it, half a step of speed with the torques of the new instant.
-// Friction needs the speed it changes: two corrections leave an error of third order in the step.
+// Friction depends on the speed that it changes: two corrections leave an error of third order in the step.
 template <int Masses>
 [[gnu::always_inline]] inline void arrive(const SynchronousMachineRows& b, int s) {
     Vec known[Masses], begin[Masses], speed[Masses];
@@ -164,8 +164,8 @@ template <int Masses>
     return rotor;
 }
 
-// Currents, fluxes and torque of the last solution (equations at the head of the file), the histories without what the field
-// adds, and the speed.
+// Currents, fluxes and torque of the last solution (equations at the head of the file), the histories without the
+// field's part, and the speed.
 [[gnu::always_inline]] inline void measure(const SynchronousMachineRows& b, int s, const NodeRows& nodes, int kind) {
     double* const out = b.published + static_cast<long>(kPublished) * s * kLanes;
     const Terminals t(b.at, s);
@@ -204,7 +204,7 @@ template <int Masses>
     if (any(row(b.knee, 4 * s + 1) > 0.0)) {
         const Vec last_d = row(b.saturation, 4 * s + 2), last_q = row(b.saturation, 4 * s + 3);
         saturate(b, s, flux_alpha * cos + flux_beta * sin + xl * id, flux_beta * cos - flux_alpha * sin + xl * iq);
-        // What the next solution assumes: extrapolated along a straight line, in the half steps after a discontinuity as it is.
+        // Assumption of the next solution: linear extrapolation; in half steps after a discontinuity, the last value.
         const Vec one = Vec{} + 1.0;
         const Vec ahead = kind != kTrapezoidal ? Vec{} : row(b.last_step, s) == 0.5 ? 2.0 * one : one;
         row(b.saturation, 4 * s) = row(b.saturation, 4 * s + 2) + ahead * (row(b.saturation, 4 * s + 2) - last_d);
@@ -307,7 +307,7 @@ template <class Response>
     }
 }
 
-// Z where it is an inverse, or columns of one for each terminal.
+// Z as an inverse, or as columns of one for each terminal.
 struct InverseResponse {
     Slots<3> at;
     const double* inverse;
@@ -343,17 +343,17 @@ struct RotorAxis {
     int windings = 1;
     std::array<double, 2> r{}, l{};  // of each winding, seen from the stator, per unit
 
-    /// (L + k·R)⁻¹ of the windings: elements 11, 12, 22.
+    /// Returns (L + k·R)⁻¹ of the windings: elements 11, 12, 22.
     [[nodiscard]] std::array<double, 3> inverse(double k) const;
-    /// What they and the main flux leave of the inductance at the end of a step: L* - Ll.
+    /// Returns the inductance left by the windings and the main flux at the end of a step: L* - Ll.
     [[nodiscard]] double rest(double k) const;
 };
 
-/// Of the main flux: a current B·(ψ - A)²/L_ad above A.
+/// Saturation of the main flux: a current B·(ψ - A)²/L_ad above A.
 struct Saturation {
     double a = 1, b = 0;
     bool both_axes = false;
-    double tangent = 0;  // of the part that is solved with the network, per unit
+    double tangent = 0;  // of the part solved with the network, per unit
     [[nodiscard]] double current(double flux, double main) const { return flux > a ? b * (flux - a) * (flux - a) / main : 0; }
 };
 
@@ -366,14 +366,14 @@ struct Mass {
     bool generator;
 };
 
-/// What a machine does before t = 0, for the power flow.
+/// Operating point of a machine before t = 0, for the power flow.
 struct Dispatch {
-    bool holds_angle;      // of its terminal voltage, and gives whatever power the others need
+    bool holds_angle;      // of its terminal voltage, and delivers the remaining power
     double v;              // terminal voltage, V peak, phase to ground
-    double angle_turns;    // of phase a; where it is not held a first guess
-    bool guess;            // whether there is one
+    double angle_turns;    // of phase a; unless held, a first guess
+    bool guess;            // there is a first guess
     double p_w;            // power delivered
-    bool unloaded_shaft;   // the power of the air gap is p_w instead: a condenser takes its losses from the network
+    bool unloaded_shaft;   // p_w is the power of the air gap instead: a condenser takes its losses from the network
 };
 
 struct SynchronousMachine {
@@ -395,9 +395,9 @@ struct SynchronousMachine {
     std::array<int, 2> reads;
     std::array<int, kPublished> publishes;
 
-    /// An axis as it is solved with the network: its main inductance with the tangent of the saturation.
+    /// Returns an axis for the solution with the network: its main inductance with the tangent of the saturation.
     [[nodiscard]] RotorAxis solved(const RotorAxis& axis) const;
-    /// Conductance in each axis and of the zero sequence at the end of a step, per unit.
+    /// Return the conductance in each axis and of the zero sequence at the end of a step, per unit.
     [[nodiscard]] double y_d() const { return k / (k * ra + xl + solved(d).rest(k)); }
     [[nodiscard]] double y_q() const { return k / (k * ra + xl + solved(q).rest(k)); }
     [[nodiscard]] double y_0() const { return grounded ? k / (k * r0 + x0) : 0; }
@@ -409,10 +409,10 @@ struct SynchronousMachine {
         const double self = (y0 + 2 * y1) / 3, mutual = (y0 - y1) / 3;
         matrix.block(node, 0, 0, [&](std::size_t i, std::size_t c) { return i == c ? self : mutual; });
     }
-    /// Negative and zero sequence; the positive one is the power flow's.
+    /// Stamps the negative and zero sequence; the power flow has the positive sequence.
     void stamp_phasor(PhasorEquations& y) const;
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
-    /// Current of a phase that leaves the machine, A: i = h - y·v in the coordinates of the rotor, and of the zero sequence.
+    /// Returns the current of a phase out of the machine, A: i = h - y·v in the rotor's coordinates, and zero sequence.
     [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int phase) const;
 };
 #endif

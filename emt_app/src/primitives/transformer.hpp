@@ -78,7 +78,7 @@ struct Transformer3 {
                               : -g * winding([&](int i) { return lane.initial(i); });
         }
     }
-    /// Through the leakage of unit k, into its primary winding.
+    /// Returns the current through the leakage of unit k, into its primary winding.
     [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int k) const {
         const auto i = static_cast<std::size_t>(k), next = (i + 1) % 3;
         const double u = now.voltage(node[i]) - m1 * now.voltage(node[next]) - ratio * (now.voltage(node[3 + i]) - m2 * now.voltage(node[3 + next]));

@@ -1,5 +1,5 @@
 // The vector type of the kernels and access to terminals. For kernel sections only: EMT_KERNEL is the namespace of the
-// instruction set that is being compiled.
+// compiled instruction set.
 #pragma once
 #include "primitives/rows.hpp"
 
@@ -23,11 +23,11 @@ inline bool any(const Mask& m) {
     return out != 0;
 }
 
-/// What elements measure at t_n, before blocks and assemble() read it; most measure nothing.
+/// Publishes the measurements of elements at t_n, before blocks and assemble() read them; most have none.
 template <class Rows>
 [[gnu::always_inline]] inline void publish(const Rows&, const NodeRows&, int, const StepClock&) {}
 
-/// Access to the terminals of one slot, and in the same way to the signals that it reads.
+/// Access to the terminals of one slot, and likewise to the signals that it reads.
 template <int N>
 struct Terminals {
     const int* index;

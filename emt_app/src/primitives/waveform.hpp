@@ -1,7 +1,7 @@
 // Time functions of sources, in volts or amperes.
 //
-// A source that starts (or steps) at t0 keeps its old value at t0 itself and has the new one just after it, so that
-// the step that begins at t0 can be taken as the discontinuity it is (see parallel/engine.cpp).
+// A source that starts (or steps) at t0 keeps its old value at t0 itself and has the new value just after it, so that
+// the step that begins at t0 can be treated as a discontinuity (see parallel/engine.cpp).
 #pragma once
 #include <complex>
 
@@ -9,7 +9,7 @@
 
 namespace emt {
 
-/// Of a step, for what is not vectorised.
+/// Times of a step, for parts without vectors.
 struct StepTimes {
     double old_s, new_s;
     bool jumped = false;  // its state is that just after a jump at old_s
@@ -29,11 +29,11 @@ struct Waveform {
         // The tolerance absorbs the rounding of step·dt against a start time written in decimal.
         return shape == Shape::none || (start_s >= 0 && t_s <= start_s * (1 + 1e-12) + 1e-15) ? 0 : on(t_s);
     }
-    /// The same with the new value at the start itself.
+    /// Returns the same, but the new value at the start itself.
     [[nodiscard]] double just_after(double t_s) const {
         return shape == Shape::none || (start_s >= 0 && t_s < start_s * (1 - 1e-12) - 1e-15) ? 0 : on(t_s);
     }
-    /// Whatever the start.
+    /// Returns the value of a started source, whatever `start_s`.
     [[nodiscard]] double on(double t_s) const {
         const double since = start_s > 0 ? t_s - start_s : t_s;
         switch (shape) {
@@ -45,14 +45,14 @@ struct Waveform {
         }
         return 0;
     }
-    /// At the end of a step that begins at t_old_s. A source that starts inside the step is not yet there: the step is taken again from
-    /// that instant (parallel/engine_instants.cpp).
+    /// Returns the value at the end of a step that begins at t_old_s. A source that starts inside the step is still
+    /// off: the step is repeated from that instant (parallel/engine_instants.cpp).
     [[nodiscard]] double after(double t_old_s, double t_new_s) const {
         return start_s - t_old_s > kAtStep * (t_new_s - t_old_s) ? 0 : at(t_new_s);
     }
-    /// Of a step: closer to its beginning a start is at its beginning.
+    /// Part of a step: a start closer to its beginning counts as at the beginning.
     static constexpr double kAtStep = 4e-6;
-    /// True for a sine that is always on at the case's own frequency: part of the phasor solution.
+    /// Returns true for a sine that is always on at the case's frequency: part of the phasor solution.
     [[nodiscard]] bool steady(double frequency) const {
         return shape == Shape::sine && start_s < 0 && frequency_hz == frequency;
     }

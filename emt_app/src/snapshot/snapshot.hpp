@@ -1,4 +1,4 @@
-// A study at one instant as a file, from which it goes on with the same bits on any number of ranks.
+// A study at one instant as a file, from which it continues with the same bits on any number of ranks.
 //
 // FILE    head: the eight characters "EMTSNAP\n" and, of 8 bytes each in the order of x86-64, format version, digest of the case,
 //         dt (s, a double), step, unsettled solutions so far, tasks, lines, bytes of the body, digest of the body, digest of all this
@@ -18,32 +18,32 @@
 
 namespace emt {
 
-/// What a snapshot must agree with.
+/// The identity of a study, which a snapshot must match.
 struct StudyId {
     std::uint64_t case_digest;
     double dt_s;
     std::uint64_t tasks, lines;
 };
 
-/// What else is kept: `keep` is called once per number of this rank.
+/// Additional content: `keep` is called once per number of this rank.
 struct Keepsakes {
     std::vector<int> numbers;
     std::function<void(int number, Archive&)> keep;
 };
 
-/// Writes the state between two steps to `path`, at rank 0, whole or not at all: to `path`.part first, flushed to the disk. Collective.
-/// Returns the bytes at rank 0, throws std::runtime_error there.
+/// Writes the state between two steps to `path` atomically, at rank 0: first to `path`.part, flushed to the disk.
+/// Collective. Returns the number of bytes at rank 0, throws std::runtime_error there.
 std::uint64_t write_snapshot(MPI_Comm comm, const std::string& path, const StudyId& id, Engine& engine, const Keepsakes& more);
 
 class Snapshot {
 public:
-    /// Reads it at rank 0 for all. Collective; throws the same std::runtime_error on all: what is wrong with it, and how to mend it.
+    /// Reads the file at rank 0 for all ranks. Collective; throws the same std::runtime_error on all.
     Snapshot(MPI_Comm comm, const std::string& path, const StudyId& id);
 
     [[nodiscard]] std::uint64_t step() const { return step_; }
     /// For EngineOptions::resume.
     void into(Engine& engine, bool first_rank) const;
-    /// Whether it was kept; then `visit` has read it.
+    /// Reads a keepsake by `visit`; returns false if the snapshot does not have it.
     bool recall(int number, const std::function<void(Archive&)>& visit) const;
 
 private:

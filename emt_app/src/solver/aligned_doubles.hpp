@@ -16,7 +16,7 @@ public:
     AlignedDoubles(const AlignedDoubles& o) : AlignedDoubles(o.size_) { assign(o); }
     AlignedDoubles(AlignedDoubles&&) noexcept = default;
     AlignedDoubles& operator=(AlignedDoubles&&) noexcept = default;
-    /// Copies another of the same size.
+    /// Copies another array of the same size.
     void assign(const AlignedDoubles& o) { std::memcpy(data_.get(), o.data_.get(), size_ * sizeof(double)); }
     [[nodiscard]] double* data() const { return data_.get(); }
     [[nodiscard]] std::size_t size() const { return size_; }

@@ -1,4 +1,4 @@
-// Up to kLanes tasks laid side by side, ready for the kernels.
+// Up to kLanes tasks side by side, ready for the kernels.
 #pragma once
 #include <functional>
 #include <memory>
@@ -29,53 +29,53 @@ struct LaneTask {
     int id = -1;                      // number of the task in the decomposition
     const Task* task = nullptr;
     Topology topology;
-    int updates = 0;                  // rank-1 updates since the inverse was last computed afresh
+    int updates = 0;                  // rank-1 updates since the last full computation of the inverse
     std::unique_ptr<SparseFactors> sparse;
 };
 
 class Batch {
 public:
-    /// `ids` are at most kLanes tasks. `phasors` holds the steady state of every node, or is empty for a zero start.
+    /// `ids`: at most kLanes tasks. `phasors`: the steady state of every node, or empty for a zero start.
     Batch(const Network& net, const Decomposition& parts, std::span<const int> ids, const std::vector<Complex>& phasors);
 
     [[nodiscard]] const BatchView& view() const { return view_; }
-    /// The same batch with another copy of its state.
+    /// Returns the view of the batch with another copy of its state.
     [[nodiscard]] BatchView view_of(const AlignedDoubles& state) const;
-    /// Rows of the view in another copy of the state.
+    /// Returns the view's rows in another copy of the state.
     [[nodiscard]] double* rows_in(const AlignedDoubles& copy, const double* rows) const { return copy.data() + (rows - state_.data()); }
     [[nodiscard]] AlignedDoubles& state() { return state_; }
     [[nodiscard]] const AlignedDoubles& state() const { return state_; }
     /// Copies the rows that steps write to another copy of the state.
     void copy_written(const AlignedDoubles& from, AlignedDoubles& to) const;
-    /// Those rows of one lane, linearly between two instants: from + w·(until - from).
+    /// Interpolates those rows of one lane linearly between two instants: from + w·(until - from).
     void between(int lane, const AlignedDoubles& from, const AlignedDoubles& until, double w, AlignedDoubles& to) const;
     /// Takes all rows of one lane from another copy of the state.
     void take_lane(int lane, const AlignedDoubles& from);
-    /// All state of one lane, in an order and of a size that do not depend on its neighbours (lane_state.cpp).
+    /// Visits all state of one lane, in an order and with a size independent of its neighbours (lane_state.cpp).
     void visit_lane(int lane, Archive& archive);
     [[nodiscard]] AlignedDoubles& constants() { return constants_; }
     [[nodiscard]] int lanes() const { return static_cast<int>(lane_.size()); }
     [[nodiscard]] LaneTask& lane(int l) { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] const LaneTask& lane(int l) const { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] bool sparse() const { return sparse_; }
-    /// Where the value of a signal of the lane's task is.
+    /// Returns the value of a signal of the lane's task, by reference.
     [[nodiscard]] const double& signal(int lane, int local) const {
         return *place_[static_cast<std::size_t>(lane)][static_cast<std::size_t>(local)];
     }
     [[nodiscard]] std::span<double> line_history() const;  // all rows
-    /// Bytes of state and coefficients that one ordinary step reads or writes, each counted once.
+    /// Returns the bytes of state and coefficients that one ordinary step reads or writes, each counted once.
     [[nodiscard]] std::size_t bytes_touched() const;
-    /// Those of them that it writes.
+    /// Returns the bytes of these that it writes.
     [[nodiscard]] std::size_t bytes_written() const;
 
-    /// Computes the inverse or the factors of a lane afresh. Throws SingularNode.
+    /// Recomputes the inverse or the factors of a lane. Throws SingularNode.
     void refactor(int lane, const BatchView& view);
-    /// Moves piecewise elements of a lane to the segments they have left for, and solves again, until all agree.
-    /// False when the last solution was accepted although some are beyond a corner.
+    /// Moves piecewise elements of a lane to the segments of their solution, and solves again, until all agree.
+    /// Returns false if the last solution was accepted although some elements are beyond a corner.
     bool settle(int lane, const BatchView& view, const Kernels& kernels);
-    /// v = Y⁻¹·j of one lane of a sparse batch.
+    /// Computes v = Y⁻¹·j of one lane of a sparse batch.
     void solve_sparse(int lane, const BatchView& view) const;
-    /// What elements do one by one before a step, such as sources that are no steady sine.
+    /// Does the elements' work before a step that is not vectorised, such as sources that are no steady sine.
     void before_step(const BatchView& view, const StepTimes& times) const {
         for (const auto& act : before_step_) act(view, times);
     }
@@ -88,7 +88,7 @@ private:
     [[nodiscard]] bool has_slot(List list, std::size_t lane, std::size_t slot) const {
         return lane < lane_.size() && slot < (lane_[lane].task->*list).size();
     }
-    /// The first lane with this slot.
+    /// Returns the first lane with this slot.
     template <class List>
     [[nodiscard]] std::size_t owner_of(List list, std::size_t slot) const {
         std::size_t lane = 0;
@@ -103,11 +103,11 @@ private:
     static void lay_out(BatchView& view, Layout& layout);
     void start(const std::vector<Complex>& phasors);
     void solve_lane(int lane, const BatchView& view) const;
-    /// Voltage or flux linkage of a piecewise element, by the present solution.
+    /// Returns voltage or flux linkage of a piecewise element, by the present solution.
     [[nodiscard]] double argument(int lane, const BatchView& view, std::size_t element) const;
     void enter_segment(int lane, const BatchView& view, std::size_t element, int segment);
     void solve_again(int lane, const BatchView& view, const Kernels& kernels);
-    /// Corner by corner, after kSettle longer strides.
+    /// Settles corner by corner, after kSettle longer steps.
     bool walk(int lane, const BatchView& view, const Kernels& kernels);
 
     const Network& net_;
@@ -120,7 +120,7 @@ private:
     Layout rows_;                     // their numbers
     AlignedDoubles state_, constants_;
     bool sparse_ = false;
-    bool stale_ = false;  // the inverse or the factors of the lane that settles
+    bool stale_ = false;  // the inverse or the factors of the settling lane are out of date
     BatchView view_{};
 };
 

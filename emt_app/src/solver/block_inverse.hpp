@@ -1,4 +1,4 @@
-// A block backwards: what an input is when the output is known.
+// The inverse of a block: an input from the known output.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace emt {
 
-/// The blocks have no such start: what() names the block and says why.
+/// The blocks have no such start: what() gives the block and the reason.
 struct NoStart : std::runtime_error {
     using std::runtime_error::runtime_error;
     NoStart(const Block& block, const std::string& why)
@@ -18,11 +18,11 @@ struct NoStart : std::runtime_error {
 
 [[nodiscard]] std::string number_text(double x);
 
-/// Whether two ways to compute a value differ by rounding only.
+/// Returns true if two computations of a value differ by rounding only.
 [[nodiscard]] inline bool same_value(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::max({1.0, std::fabs(a), std::fabs(b)}); }
 
-/// What the signal `unknown` has to be, so that the inputs, of which `u` has the others, combine to x; nothing where that is not
-/// decided. Throws NoStart where nothing will do.
+/// Returns the value of the signal `unknown` for which the inputs combine to x; `u` has the other inputs. Returns
+/// nothing if the value is undetermined. Throws NoStart if no value exists.
 [[nodiscard]] std::optional<double> inverted(const Block& block, const std::array<double, kBlockInputs>& u, int unknown, double x);
 
 }  // namespace emt

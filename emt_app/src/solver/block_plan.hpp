@@ -1,4 +1,4 @@
-// What the slots of a batch's blocks do and where their rows are.
+// Parts and rows of the slots of a batch's blocks.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,11 +9,11 @@ namespace emt {
 
 class BlockPlan {
 public:
-    /// Slot k has the k-th block of each task that has so many.
+    /// Slot k has the k-th block of each task that has more than k blocks.
     explicit BlockPlan(std::span<const Task* const> lanes);
-    /// Tells the kernels of it; its rows are then laid out.
+    /// Passes the plan to the kernels' structure, before the layout of its rows.
     void tell(BlockRows& rows) const;
-    /// Where blocks read: `place(lane, block, input)` is the row of a signal, as an offset from NodeRows::signals.
+    /// Sets the blocks' inputs. `place(lane, block, input)`: row of a signal, as an offset from NodeRows::signals.
     template <class Place>
     void connect(Place&& place) {
         for (BlockSlot& slot : slots_) {
@@ -22,7 +22,7 @@ public:
                 const std::size_t owner = lane_with(s, k);
                 const int first = static_cast<int>(index_.size());
                 for (std::size_t l = 0; l < kLanes; ++l) {
-                    // Lanes without this input read what the first lane with it would: their weight is zero.
+                    // Lanes without this input read the input of the first lane with it: their weight is zero.
                     const std::size_t from = l < lanes_.size() && has(l, s, k) ? l : owner;
                     index_.push_back(place(from, lanes_[from]->blocks[s], k) + static_cast<int>(l) - static_cast<int>(from));
                     if (index_.back() != index_[static_cast<std::size_t>(first)] + static_cast<int>(l)) slot.gathered |= 1U << k;
@@ -53,7 +53,7 @@ private:
     int state_rows_ = 0, constant_rows_ = 0, step_rows_ = 0;
 };
 
-/// Constant rows of a part of a slot.
+/// Returns the number of constant rows of a part of a slot.
 [[nodiscard]] int constant_rows(const BlockSlot& slot, BlockPart part);
 
 }  // namespace emt

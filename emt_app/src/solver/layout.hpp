@@ -10,7 +10,7 @@ namespace emt {
 class Layout {
 public:
     Layout() = default;
-    /// A walk that places what another has counted.
+    /// A walk that places the rows that another walk has counted.
     Layout(const Layout& counted, double* state, double* constants)
         : state_(state), constants_(constants),
           step_{constants + counted.constant_rows * kLanes, constants + (counted.constant_rows + counted.step_rows) * kLanes} {}

@@ -9,7 +9,7 @@ namespace emt {
 
 using Equations = std::vector<std::vector<double>>;  // coefficients, then the right-hand side
 
-/// Gauss–Jordan with the largest pivots; the last column becomes the solution. False when singular.
+/// Gauss–Jordan with the largest pivots; the last column becomes the solution. Returns false if singular.
 inline bool eliminate(Equations& m) {
     for (std::size_t k = 0; k < m.size(); ++k) {
         std::size_t best = k;
@@ -27,7 +27,7 @@ inline bool eliminate(Equations& m) {
     return true;
 }
 
-/// Moves x to where residuals(x), as many, are zero to rounding. False when it does not get there.
+/// Moves x to a zero of residuals(x), which has the size of x, to rounding. Returns false without convergence.
 template <class Residuals>
 bool solve_by_newton(std::vector<double>& x, Residuals&& residuals) {
     double last = std::numeric_limits<double>::infinity();

@@ -8,8 +8,8 @@
 
 namespace emt {
 
-/// Above this many nodes a task is solved with sparse factors instead of its dense inverse: the inverse takes 2n² flops
-/// and 8n² bytes per step, the factors some tens per node.
+/// A task with more nodes is solved with sparse factors instead of its dense inverse: the inverse takes 2n² flops and
+/// 8n² bytes per step, the factors some tens per node.
 inline constexpr int kDenseNodes = 40;
 
 /// A node lost its path to ground, for instance when a switch opened.
@@ -18,17 +18,17 @@ struct SingularNode : std::runtime_error {
     int local_node;
 };
 
-/// Local number of a node without a path to ground, or -1.
+/// Returns the local number of a node without a path to ground, or -1.
 [[nodiscard]] int singular_node(const Task& task, double dt_s);
 
-/// State that decides the matrix of a task: switches and the segments of its piecewise elements.
+/// State that determines the matrix of a task: switches and the segments of its piecewise elements.
 struct Topology {
     std::vector<char> closed;
     std::vector<int> segment;
 };
 [[nodiscard]] Topology initial_topology(const Task& task);
 
-/// Row-major n × n inverse. Throws SingularNode.
+/// Returns the row-major n × n inverse. Throws SingularNode.
 [[nodiscard]] std::vector<double> dense_inverse(const Task& task, double dt_s, const Topology& topology);
 
 /// Sparse LDLᵀ of a large task.
@@ -39,7 +39,7 @@ public:
     SparseFactors(SparseFactors&&) noexcept;
     SparseFactors& operator=(SparseFactors&&) noexcept;
     void factorise(const Task& task, double dt_s, const Topology& topology);
-    /// x = Y⁻¹·x in place.
+    /// Computes x = Y⁻¹·x in place.
     void solve(std::vector<double>& x) const;
 
 private:

@@ -1,4 +1,4 @@
-// The parts of a step of a batch, and the time that goes into each: for `emt run --profile`.
+// The parts of a step of a batch, and the time of each: for `emt run --profile`.
 #pragma once
 #include <cstdint>
 
@@ -6,10 +6,10 @@
 
 namespace emt {
 
-/// In the order in which a step visits them first.
+/// Parts in the order of a step's first visit.
 enum class StepPart : int {
     lines,       // rings, histories and waves
-    sources,     // those that are not a sine of the case's frequency
+    sources,     // except sines of the case's frequency
     reactances,  // merged L and C to ground
 #define EMT_PRIMITIVE(Type, list) list,
 #include "primitives/table.inc"
@@ -34,7 +34,7 @@ struct StopWatch {
     std::uint64_t marks[kStepParts] = {};
 
     void begin() { last = now(); }
-    /// What passed since the last mark belongs to this part. Inlined: no code of a kernel may stand for the program's.
+    /// Adds the time since the last mark to this part. Inlined: the program must not use code of a kernel.
     [[gnu::always_inline]] void mark(StepPart part) {
         const std::uint64_t t = now();
         ticks[static_cast<int>(part)] += t - last;

@@ -4,8 +4,8 @@
 
 namespace emt {
 
-/// Sections CFG and DAT FLOAT32: clauses 7, 8.6 and 9 of the standard. FLOAT32 needs no range of values beforehand, as the integers of BINARY
-/// and BINARY32 do, and keeps 24 bits. Throws std::runtime_error for a channel whose name the format cannot hold.
+/// Sections CFG and DAT FLOAT32: clauses 7, 8.6 and 9 of the standard. FLOAT32 keeps 24 bits and, unlike the integers
+/// of BINARY and BINARY32, needs no range in advance. Throws std::runtime_error if the format cannot hold a name.
 [[nodiscard]] RecordLayout comtrade_layout(const std::vector<Column>& columns, const Sampling& sampling);
 
 }  // namespace emt

@@ -1,4 +1,4 @@
-// What an MPI library says of a status of its own.
+// An MPI library's text for one of its statuses.
 #pragma once
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
-// A file of records that ranks write together through MPI-IO: each has columns of its own, which a file view spreads over the records.
+// A file of records that ranks write together through MPI-IO; a file view spreads each rank's columns over the records.
 //
-// Records wait in memory until write(); then all ranks write theirs and agree that it went well, and the head of the file
-// is amended to the records that it now has. So a run that is killed leaves a file that can be read up to the last buffer.
+// Records wait in memory until write(). Then all ranks write theirs and agree on the success, and the head of the file
+// is amended to the new number of records. So a killed run leaves a file that is readable up to the last buffer.
 #pragma once
 #include <mpi.h>
 
@@ -16,39 +16,39 @@ namespace emt {
 
 class RecordFile {
 public:
-    /// Collective over `comm`, whose rank `rank` this is. `columns` are those of the file; a Column's rank that is `rank` is written
-    /// here, the stamps by rank 0 of `comm`; it keeps up to `buffer` records. With `digests` what is read back can be held against
-    /// digest(). failure() says what went wrong.
+    /// Collective over `comm`; `rank`: this rank in it. `columns`: the file's columns; this rank writes the columns of
+    /// `rank`, rank 0 of `comm` the stamps. Keeps up to `buffer` records. With `digests`, data that is read back can be
+    /// compared with digest(). failure() gives the reason of a failure.
     RecordFile(MPI_Comm comm, int rank, std::string path, RecordLayout layout, const std::vector<Column>& columns, std::uint64_t buffer, bool collective,
                bool digests);
     RecordFile(const RecordFile&) = delete;
     RecordFile& operator=(const RecordFile&) = delete;
 
-    /// The values of this rank's columns, in their order.
+    /// Adds the values of this rank's columns, in their order.
     void add(const std::vector<double>& values);
-    /// Writes what waits. Collective if the file is; agree on failure() afterwards, then call look() or give_up().
+    /// Writes the waiting records. Collective if the file is. Afterwards agree on failure(), and look() or give_up().
     void write();
-    /// After all ranks have written: failure() also says when the file is shorter than it should be. Agree again, then call keep() or give_up().
+    /// After all ranks have written: failure() then also reports a short file. Agree again, and keep() or give_up().
     void look();
-    /// The head says what has been written.
+    /// Amends the head to the written records.
     void keep();
-    /// Makes it durable, and looks. Collective.
+    /// Makes the file durable, and calls look(). Collective.
     void flush();
     /// Closes the file. Collective; a run that ends otherwise closes nothing, because the other ranks would not.
     void end();
-    /// After a failure on any rank: finds the records that are whole, amends the head to them and closes the file, which goes if it has no
-    /// whole head. Collective.
+    /// After a failure on any rank: finds the complete records, amends the head to them, and closes the file. Removes a
+    /// file without a complete head. Collective.
     void give_up();
 
     [[nodiscard]] const std::string& failure() const { return failure_; }
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// There is one that its readers can open.
+    /// Returns true if the file exists and its readers can open it.
     [[nodiscard]] bool there() const { return there_; }
-    /// In the file, whole; after give_up() the same on all its ranks.
+    /// Returns the number of complete records in the file; after give_up(), the same on all its ranks.
     [[nodiscard]] std::uint64_t records() const { return written_; }
-    /// That this rank wrote, head and amendments not counted.
+    /// Returns the bytes that this rank wrote, without head and amendments.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    /// FNV-1a of these bytes in their order.
+    /// Returns FNV-1a of these bytes in their order.
     [[nodiscard]] std::uint64_t digest() const { return digest_; }
     [[nodiscard]] double write_s() const { return write_s_; }
     [[nodiscard]] double flush_s() const { return flush_s_; }

@@ -1,4 +1,4 @@
-// How a file of waveforms lies on disk: a head, then records of one size, each a stamp and the values of all channels.
+// Layout of a file of waveforms: a head, then records of one size, each with a stamp and the values of all channels.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,10 +9,10 @@ namespace emt {
 
 struct Column {
     std::string name, unit;  // no unit: a number per unit or without one
-    int rank = 0;            // that has it
+    int rank = 0;            // the rank that has it
 };
 
-/// What the head says besides the channels.
+/// Content of the head besides the channels.
 struct Sampling {
     std::string title;
     double frequency_hz = 0;
@@ -28,7 +28,7 @@ struct Amendment {
 };
 
 struct RecordLayout {
-    std::string head;  // without records; amend(n) makes it that of n
+    std::string head;  // for 0 records; amend(n) changes it to n records
     std::size_t stamp_bytes = 0;
     std::size_t value_bytes = 0;  // 4 or 8, IEEE 754, little-endian
     std::uint64_t data_at = 0;

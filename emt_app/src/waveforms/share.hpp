@@ -1,4 +1,4 @@
-// What one rank has of each record of a file of waveforms.
+// One rank's share of each record of a file of waveforms.
 #pragma once
 #include <mpi.h>
 
@@ -8,11 +8,11 @@ namespace emt {
 
 class Share {
 public:
-    /// The values of the columns of this rank, and with `stamps` the stamp before them.
+    /// The share: values of the columns of this rank, with `stamps` after the stamp.
     Share(const RecordLayout& layout, const std::vector<Column>& columns, int rank, bool stamps);
-    /// Of a record.
+    /// Returns the bytes per record.
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
-    /// Lets an open file show this share of its records alone, one after the other. Collective over the file's ranks; returns MPI's status.
+    /// Sets an open file's view to this share of its records only. Collective over its ranks; returns MPI's status.
     [[nodiscard]] int set_view(MPI_File file, const RecordLayout& layout, std::uint64_t record_bytes) const;
 
 private:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kappa.app.command.acceptance_log import add_log
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kappa.app.conduct.session import Conductor
     from kappa.core.sites.contract import Contract
     from kappa.core.sites.load import Site
+    from reports.acceptance.accepted import AcceptedDossier
     from reports.acceptance.plan import AcceptancePlan
 
 _DESCRIPTION = """\
@@ -63,7 +65,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         formatter_class=raw,
         help="print what would run; submit nothing",
         description="Print the series that the contract's clauses select, the repeats, nodes and time. For clauses\n"
-        "about outages: the length of the test, the allowed interrupts and the risks of both parties.\n"
+        "about outages: the length of the test, the allowed interrupts and the risks of both parties. For retained\n"
+        "clauses: the chance of a wrong answer, and the day by which the rerun is due.\n"
         "Exit status: 0 every clause selects one series, 2 otherwise.",
     )
     planned.add_argument(
@@ -128,12 +131,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _plan(options: argparse.Namespace) -> int:
     from kappa.app.conduct.session import Conductor
+    from reports.acceptance.accepted import accepted_dossiers
     from reports.acceptance.listing import show_plan
     from reports.acceptance.plan import to_document
 
     site, contract = _site(options)
+    accepted = accepted_dossiers(contract, _contract_file(options, site), None)
     with stopping() as stop:
-        planned = _planned(options, site, contract, Conductor(stop))
+        planned = _planned(options, site, contract, accepted, Conductor(stop))
     status = 2 if planned.unresolved else 0
     if options.characteristic:
         from kappa.core.ground.whole_files import write_atomically
@@ -149,19 +154,22 @@ def _plan(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.acceptance import run as run_left
     from kappa.app.conduct.session import Conductor
-    from kappa.core.sites.contract import FILE
+    from reports.acceptance.accepted import accepted_dossiers, keep_copies
     from reports.acceptance.campaign import Campaign
     from reports.acceptance.judge import judge
     from reports.acceptance.listing import say, show_verdict
 
     site, contract = _site(options)
     campaign = Campaign(options.folder)
+    file = _contract_file(options, site)
     with campaign.locked() as lock:
-        campaign.freeze(options.contract or site.folder / FILE)
+        accepted = accepted_dossiers(contract, file, campaign.folder)
+        campaign.freeze(file)
+        keep_copies(campaign, accepted)
         try:
             with stopping() as stop:
                 conductor = Conductor(stop, [lock])
-                planned = _planned(options, site, contract, conductor)
+                planned = _planned(options, site, contract, accepted, conductor)
                 for clause, why in planned.unresolved.items():
                     say(f"{clause}: not run: {why}")
                 run_left(campaign, planned, site, conductor, options.again)
@@ -206,8 +214,14 @@ def _sign(options: argparse.Namespace) -> int:
     return 0
 
 
+def _contract_file(options: argparse.Namespace, site: Site) -> pathlib.Path:
+    from kappa.core.sites.contract import FILE
+
+    return options.contract or site.folder / FILE
+
+
 def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
-    from kappa.core.sites.contract import FILE, load_contract
+    from kappa.core.sites.contract import load_contract
     from kappa.core.sites.load import Site
 
     folder = site_folder(options.site)
@@ -215,15 +229,21 @@ def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
     site.require_sound()
     # Without a description there are no names to compare with.
     agreed = None if options.contract else site.contract
-    return site, agreed or load_contract(options.contract or folder / FILE, site.description)
+    return site, agreed or load_contract(_contract_file(options, site), site.description)
 
 
-def _planned(options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor) -> AcceptancePlan:
+def _planned(
+    options: argparse.Namespace, site: Site, contract: Contract, accepted: list[AcceptedDossier], conductor: Conductor
+) -> AcceptancePlan:
     from kappa.app.conduct.planning import offers
+    from reports.acceptance.accepted import planned_reruns
     from reports.acceptance.plan import plan, stored_times
+    from reports.acceptance.retained import with_reruns
 
     results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:
         reports += options.folder.glob("attempts/*/run-report.json")
-    return plan(contract, offers(site, contract, conductor), stored_times(reports))
+    whole = with_reruns(contract, {one.clause.id: one.verdict for one in accepted})
+    planned = plan(whole, offers(site, whole, conductor), stored_times(reports))
+    return replace(planned, reruns=planned_reruns(accepted))

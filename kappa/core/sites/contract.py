@@ -1,6 +1,6 @@
 """Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
 
-A clause is about one series of measurements, or about outages: blocks of ``outage_clauses.py``.
+A clause is about one series of measurements, or has a block of ``outage_clauses.py`` or ``derived_clauses.py``.
 """
 
 import datetime
@@ -16,6 +16,7 @@ from msgspec.structs import asdict
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
+from kappa.core.sites.derived_clauses import Index, Retained
 from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
@@ -112,6 +113,7 @@ class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
 
 # Keys that a clause about a series needs, all of them.
 _OF_SERIES = ("selector", "statistic", "comparison", "threshold", "repeats")
+_BLOCKS = ("reliability", "availability", "retained", "index")
 
 
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -136,22 +138,29 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     repeats: Annotated[int, Meta(ge=1, le=1000)] = 0
     reliability: Reliability | None = None
     availability: Availability | None = None
+    retained: Retained | None = None
+    index: Index | None = None
     mandatory: bool
     predicted: Predicted | None = None
     waiver: Waiver | None = None
 
     def __post_init__(self) -> None:
         given = (self.selected, self.over, self.compared, self.bound, self.repeats or None)
-        blocks = sum(block is not None for block in (self.reliability, self.availability))
+        blocks = sum(getattr(self, key) is not None for key in _BLOCKS)
         lacking = [key for key, value in zip(_OF_SERIES, given, strict=True) if value is None]
         if blocks > 1 or (blocks and len(lacking) < len(_OF_SERIES)):
-            raise ValueError("expected the keys of a series, or reliability, or availability, found more than one")
+            raise ValueError(f"expected the keys of a series, or one of {', '.join(_BLOCKS)}, found more than one")
         if not blocks and lacking:
-            raise ValueError(f"expected the key {lacking[0]}, or a block reliability or availability")
+            raise ValueError(f"expected the key {lacking[0]}, or a block {' or '.join(_BLOCKS)}")
 
     @property
-    def block(self) -> Reliability | Availability | None:
-        """Return what the clause demands of outages; ``None`` when the clause is about a series."""
+    def block(self) -> Reliability | Availability | Retained | Index | None:
+        """Return the block; ``None`` when the clause is about a series."""
+        return self.outages or self.retained or self.index
+
+    @property
+    def outages(self) -> Reliability | Availability | None:
+        """Return what the clause demands of outages."""
         return self.reliability or self.availability
 
     @property
@@ -232,12 +241,34 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
         if clause.id in ids:
             raise file.error(("clauses", number, "id"), f"{clause.id}: expected each id once")
         ids.add(clause.id)
-        if clause.block and not found.contract.observation:
+        if clause.outages and not found.contract.observation:
             raise file.error(("clauses", number), f"{clause.id} is about outages: expected contract.observation")
+    _check_derived(file, found)
     if site:
         _check_names(file, site)
         require_sound([file])
     return Contract(**asdict(found.contract), clauses=found.clauses)
+
+
+def _check_derived(file: YamlFile, found: _File) -> None:
+    """:raises InputError: an agreement lacks a party, or a piece of an index is no clause with its reference's unit."""
+    units = {clause.id: clause.unit for clause in found.clauses if not clause.block}
+    for number, clause in enumerate(found.clauses):
+        for row, change in enumerate(clause.retained.agreed if clause.retained else ()):
+            if {*change.parties} != {*found.contract.parties}:
+                here: Path = ("clauses", number, "retained", "agreed", row, "parties")
+                raise file.error(here, f"expected every party: {', '.join(found.contract.parties)}")
+        seen = set[str]()
+        for row, piece in enumerate(clause.index.of if clause.index else ()):
+            here, name, unit = ("clauses", number, "index", "of", row), piece.clause, piece.reference.unit
+            if name not in units:
+                raise file.error((*here, "clause"), f"expected the id of a clause about a series, found {name!r}")
+            if name in seen:
+                raise file.error((*here, "clause"), f"{name}: expected each clause once")
+            if unit != units[name]:
+                words = f"expected the clause's unit {units[name]!r}, found {unit!r}"
+                raise file.error((*here, "reference", "unit"), words)
+            seen.add(name)
 
 
 def _check_names(file: YamlFile, site: SiteDescription) -> None:

@@ -18,11 +18,11 @@ cores=$(nproc)
 jobs=${KAPPA_BUILD_JOBS:-$((cores < 8 ? cores : 8))}
 IFS=, read -ra targets <<<"$programs"
 
-# Partitions, and tests, share a folder.
+# Partitions and tests share a folder.
 exec 9>"$folder/lock"
 flock 9
 
-# Content of all that a compiler may read of this repository: a project reads its own folder alone.
+# Content of all files of this repository that a compiler may read: a project reads its own folder only.
 sources() {
     (cd "$source" && find -L . -type f ! -name '*.md' ! -name '*.py' ! -name '*.json' -print0 | sort -z | xargs -0 sha256sum)
 }
@@ -54,7 +54,7 @@ built() {
 
 last=$(cat "$folder/key" 2>/dev/null || true)
 rm -f "$folder/key"
-# Configured anew where CMake missed something: it may be installed by now.
+# Configure again if CMake missed something: it may be installed by now.
 if [[ -z $last || $last != "$(key_of_build)" ]] || missed; then
     cmake -S "$source" -B "$folder" "${options[@]}"
 fi
@@ -68,7 +68,7 @@ fi
 if built "$kept"; then
     for target in "${targets[@]}"; do
         mkdir -p "$(dirname "$folder/$target")"
-        # A job may be running the program that is there.
+        # A job may be running the existing program.
         cp "$kept/$target" "$folder/$target.new"
         mv "$folder/$target.new" "$folder/$target"
     done
@@ -78,8 +78,8 @@ if built "$kept"; then
     exit 0
 fi
 
-# Make compares times. Of a package or a copy, changed files may be older than the objects here, and the program that would
-# be kept under this key would be another one. `made_of` is what the objects were made of.
+# Make compares times. Changed files of a package or copy may be older than the objects here; then a wrong program
+# would be kept under this key. `made_of` lists the sources and settings of the objects.
 outdated() {
     local name path
     [[ -f $folder/made_of ]] || return 0
@@ -93,14 +93,14 @@ anew=()
 if outdated; then anew=(--clean-first); fi
 contents >"$folder/made_of.new"
 rm -f "$folder/made_of"
-# A program that was taken may be newer than the objects.
+# A program copied from the cache may be newer than the objects.
 for target in "${targets[@]}"; do rm -f "$folder/$target"; done
 cmake --build "$folder" --parallel "$jobs" "${anew[@]}" --target "${targets[@]##*/}"
 mv "$folder/made_of.new" "$folder/made_of"
 touch "$folder/made_of"
 echo "$key" >"$folder/key"
 
-# A cache that cannot be written costs the next checkout a build, and this one nothing.
+# If the cache cannot be written, only the next checkout pays, with a build of its own.
 keep() {
     local new size oldest limit=$((${KAPPA_BUILDS_MIB:-2048} * 1024))
     mkdir -p "$store" && new=$(mktemp -d "$store/.new-XXXXXX") || return 1
@@ -108,7 +108,7 @@ keep() {
         rm -rf "$new"
         return 1
     fi
-    # Another request of the same build may have kept other programs of it.
+    # Another request of the same build may have kept other programs.
     mv -T "$new" "$kept" 2>/dev/null || { cp -r "$new/." "$kept" && rm -rf "$new"; } || return 1
     while size=$(du -sk "$store" | cut -f1) && ((size > limit)); do
         oldest=$(find "$store" -mindepth 1 -maxdepth 1 -type d ! -path "$kept" -printf '%T@ %p\n' | sort -n | head -n 1)

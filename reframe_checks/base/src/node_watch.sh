@@ -1,15 +1,15 @@
 #!/bin/bash
-# Slurm runs this on each node before the tasks of a step (srun's --task-prolog), the last of which does nothing. It adds a
-# line to load_watch/NODE beside itself: when, on how many cores, and in seconds or bytes since the node started, how
-# long its cores were busy or taken by a hypervisor, how much of that was the job's own, and the same of its disks; with
-# the line's number and the first digits of its SHA-256, so that what a shared file system lost is missed.
+# Slurm runs this on each node before the tasks of a step (srun's --task-prolog). It appends a line to load_watch/NODE
+# beside itself: time, number of cores, and since the node's start the busy seconds of the cores, the seconds taken by a
+# hypervisor, the bytes of the disks, and the job's own share of both. Number and SHA-256 (first digits) of the line
+# reveal lines that a shared file system lost. The job's last step does nothing else.
 set -uo pipefail
 [[ ${SLURM_LOCALID-0} == 0 ]] || exit 0
 folder=$(dirname "$0")/load_watch
 mkdir -p "$folder" || exit 0
 
-# The job's own time: of its control group where Slurm made one, else that of the user's processes and of Slurm's
-# steps, with the children that they have waited for. Where nodes are namespaces, only the node's own are seen.
+# The job's own time: from its control group if Slurm made one, else from the user's processes and Slurm's steps, with
+# the children that they have waited for. If nodes are namespaces, /proc shows only the node's own processes.
 own_us() {
   local group usage
   while IFS=: read -r _ _ group; do
@@ -33,7 +33,7 @@ own_us() {
   own=$(own_us)
   [[ $own ]] || exit 0
   own_bytes=$(cat /proc/[0-9]*/io | awk '/^(read|write)_bytes/ { sum += $2 } END { printf "%.0f", sum }')
-  # Only the cores that the node may use count (all but in a container), and no partitions, loops or memory as disks.
+  # Count only cores that the node may use (all, except in a container), and no partitions, loop devices or RAM disks.
   disks=" $(cd /sys/block && echo *) "
   line="look=$(($(wc -l < "$file") + 1)) $(
     awk -v hz="$(getconf CLK_TCK)" -v at="$at_s" -v own="$own" -v own_bytes="$own_bytes" -v disks="$disks" '

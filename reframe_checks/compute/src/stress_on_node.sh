@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: stress_on_node.sh STRESSORS SECONDS MIB
-# Runs stress-ng's STRESSORS (a,b,c) at once, each on every core that this task may use, and has it verify what they compute.
-# Says in one line how it ended, how many of them did something, and which; what it said goes to stress-ng-NODE.log.
+# Runs stress-ng's STRESSORS (a,b,c) at once, each on every core that this task may use, and verifies their results.
+# Prints one line: exit status, number and names of the stressors that did an operation. Output: stress-ng-NODE.log.
 set -euo pipefail
 # shellcheck source=/dev/null
 . ./killable.sh
@@ -10,7 +10,7 @@ log=stress-ng-$node.log
 options=()
 for stressor in ${1//,/ }; do options+=("--$stressor" "$(nproc)"); done
 status=0
-# A folder of its own on the node, for what some stressors write.
+# A folder on the node for the files of some stressors.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 killable stress-ng "${options[@]}" --verify --timeout "$2s" --vm-bytes "$3M" --metrics-brief --temp-path "$work" \

@@ -15,7 +15,7 @@ for ((i = 0; i < links; i++)); do
     if ((i < j)); then step=$a,$b; else step=$b,$a; fi
     for ((r = 0; r < repeats; r++)); do
         echo "@link $a $b"
-        # Slurm's PMIx plug-in takes a node's number in the step for that in the job: it asks the wrong node, for ever.
+        # Slurm's PMIx plug-in uses a node's number in the step as its number in the job: it asks a wrong node forever.
         SLURM_JOB_NODELIST=$step srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist="$step" "$@"
     done
 done

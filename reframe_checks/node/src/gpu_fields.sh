@@ -1,5 +1,5 @@
 #!/bin/bash
-# How a node's GPUs are asked: a part of gpu_inventory.sh and of the survey's probe (kappa/app/survey/probe.py).
+# Queries of a node's GPUs: a part of gpu_inventory.sh and of the survey's probe (kappa/app/survey/probe.py).
 
 _gpu_query() { timeout "$1" nvidia-smi "--query-gpu=$2" --format=csv,noheader,nounits; }
 
@@ -12,9 +12,9 @@ _gpu_optional() {
   printf '%s\n' "$3" | sed 's/.*/[Not Supported]/'
 }
 
-# gpu_fields SECONDS FIELDS FIELD...: `VALUE, …` of each GPU, within so many seconds for each query, 0 for any number.
-# FIELDS, with commas, every driver knows; each FIELD is asked apart, because one that a driver does not know fails its
-# query. `A|B` is B where the driver does not know A, and `[Not Supported]` stands where it knows none.
+# gpu_fields SECONDS FIELDS FIELD...: `VALUE, …` of each GPU. SECONDS: time limit of each query, 0 for none.
+# Every driver knows FIELDS (separated by commas). Each FIELD has its own query, because an unknown field fails the
+# query. `A|B` is B if the driver does not know A; `[Not Supported]` if it knows neither.
 gpu_fields() {
   local table column field
   if table=$(_gpu_query "$1" "$2"); then

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Lists the GPUs of a node, `HOST, VALUE, …` each: gpu_inventory.sh FIELDS FIELD..., as of gpu_fields.
+# Lists the GPUs of a node, `HOST, VALUE, …` each: gpu_inventory.sh FIELDS FIELD... (see gpu_fields).
 set -u
 export LC_ALL=C
 # shellcheck source-path=SCRIPTDIR source=gpu_fields.sh

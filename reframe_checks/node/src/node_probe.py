@@ -36,12 +36,12 @@ ROUND_TRIPS = 20
 ANSWER_SECONDS = 10
 MAX_LINE_BYTES = 1 << 20
 
-# Nanoseconds since 1970; Python 3.6 has only the float, good to a quarter of a microsecond.
+# Nanoseconds since 1970; Python 3.6 has only the float, exact to a quarter of a microsecond.
 wall_clock_ns = getattr(time, "time_ns", lambda: int(time.time() * 1e9))
 
 
 class MeetingError(Exception):
-    """A task and task 0 did not meet."""
+    """Raised if a task and task 0 did not meet."""
 
 
 def own_line(wanted):
@@ -53,7 +53,7 @@ def own_line(wanted):
     return {"host": host, "facts": facts}
 
 
-# ---- task 0 listens; the others connect, ask it for the time, and leave their lines with it ---------------------
+# ---- task 0 listens; the other tasks connect, ask it for the time, and send it their lines ----------------------
 
 
 def receive(connection, count):
@@ -72,9 +72,9 @@ def prepare(connection, seconds):
 
 
 def own_names():
-    """Names of this node, best first: the others resolve them, as this node may know itself as 127.0.1.1.
+    """Return this node's names, best first, for other nodes to resolve: here they may resolve to 127.0.1.1.
 
-    Last its address, for one that cannot resolve them, whose facts then tell so.
+    The last entry is the address, for a node that cannot resolve the names; its facts then report the failure.
     """
     names = [os.environ.get("SLURMD_NODENAME"), socket.gethostname(), socket.getfqdn()]
     known = [name for name in dict.fromkeys(names) if name and not name.startswith("localhost")]
@@ -85,7 +85,7 @@ def own_names():
 
 
 def publish(path, address):
-    """Write the address for the other tasks, whole or not at all, for this user's eyes only."""
+    """Write the address for the other tasks atomically, readable by this user only."""
     part = f"{path}.{os.getpid()}"
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
         json.dump(address, stream)
@@ -93,7 +93,7 @@ def publish(path, address):
 
 
 def gather(path, tasks, deadline):
-    """Task -> line, from the tasks 1 to tasks - 1, served one after the other; incomplete at the deadline."""
+    """Return task -> line of tasks 1 to tasks - 1, served one by one; incomplete if the deadline passes."""
     token = secrets.token_bytes(16)
     lines = {}
     listener = socket.socket()
@@ -103,7 +103,7 @@ def gather(path, tasks, deadline):
         publish(path, {"hosts": own_names(), "port": listener.getsockname()[1], "token": token.hex()})
         while len(lines) < tasks - 1 and time.monotonic() < deadline:
             listener.settimeout(max(deadline - time.monotonic(), 0.001))
-            # A broken or foreign connection is no harm: a task that got no receipt connects again.
+            # A broken or foreign connection is harmless: a task without a receipt connects again.
             with contextlib.suppress(OSError):
                 connection, _ = listener.accept()
                 with connection:
@@ -118,7 +118,7 @@ def gather(path, tasks, deadline):
 
 
 def serve(connection, token):
-    """Tell one task the time as often as it asks; (its number, its line)."""
+    """Send one task the time as often as it asks; return (its number, its line)."""
     prepare(connection, ANSWER_SECONDS)
     if not secrets.compare_digest(receive(connection, len(token)), token):
         raise OSError("not one of our tasks")
@@ -130,10 +130,10 @@ def serve(connection, token):
 
 
 def report(path, task, facts, deadline):
-    """Compare the clock with task 0's and leave the line with it; try again until the deadline."""
+    """Compare the clock with task 0's and send it the line; retry until the deadline."""
     problem = f"no file {os.path.abspath(path)}: did task 0 start, and is this folder shared by the nodes?"
     while time.monotonic() < deadline:
-        # Listing the folder makes an NFS client look for the file anew.
+        # Listing the folder makes an NFS client look for the file again.
         os.listdir(os.path.dirname(path))
         address = read(path)
         if address:
@@ -147,7 +147,7 @@ def report(path, task, facts, deadline):
 
 def meet(address, task, facts, deadline):
     with connect(address) as connection:
-        # Task 0 serves one task at a time: waiting for the first answer is waiting for one's turn.
+        # Task 0 serves one task at a time: the wait for the first answer includes the tasks before.
         prepare(connection, max(deadline - time.monotonic(), 1))
         connection.sendall(bytes.fromhex(address["token"]) + struct.pack(">I", task))
         trips = [round_trip(connection) for _ in range(ROUND_TRIPS)]
@@ -167,7 +167,7 @@ def connect(address):
 
 
 def round_trip(connection):
-    """(offset of this clock in us, round trip in us)"""
+    """Return (offset of this clock in us, round trip in us)."""
     asked_ns, started = wall_clock_ns(), time.perf_counter()
     connection.sendall(b"?")
     (theirs_ns,) = struct.unpack(">q", receive(connection, 8))
@@ -185,7 +185,7 @@ def line(facts, clock_offset_us, clock_rtt_us):
 
 
 def task_and_tasks():
-    """Number of this task and of all tasks. Outside of a step (batch script, shell) Slurm's are those of the job."""
+    """Return the task's number and the number of tasks. Outside of a step, Slurm's variables describe the job."""
     variable = os.environ.get
     if "SLURM_STEP_ID" not in os.environ:
         return 0, 1
@@ -214,7 +214,7 @@ def main():
         "--folder", default=".", metavar="DIR", help="folder that all nodes share, where the tasks meet (%(default)s)"
     )
     parser.add_argument(
-        # Minutes, when hundreds of nodes begin to read from one server.
+        # Minutes, since hundreds of nodes start to read from one server.
         "--timeout",
         type=float,
         default=300,

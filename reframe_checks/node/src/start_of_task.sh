@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the node and its seconds since boot, which is when this task began on a clock that nobody sets, as a line of JSON
-# and its SHA-256. With --job: since when slurmctld has the job, and whether prologs run before it (PrologFlags).
+# Prints the node and its seconds since boot, as the task's start on a clock that is never set: a line of JSON and its
+# SHA-256. With --job: the time since slurmctld started the job, and PrologFlags (prologs before the job script).
 set -euo pipefail
 if [[ ${1-} == --job ]]; then
     elapsed=$(squeue --noheader --jobs="$SLURM_JOB_ID" --Format=TimeUsed | tr -cd '0-9:-') || elapsed=''

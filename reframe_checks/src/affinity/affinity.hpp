@@ -1,4 +1,4 @@
-// Where each rank and each of its threads may run and did run, where its memory is, and how fast it was.
+// Affinity of each rank and its threads: allowed and used CPUs, place of the memory, and speed.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// A chaotic map that forgets nothing: a Feistel network over integers, as ciphers are built.
+// A chaotic, invertible map: a Feistel network over integers, the structure of ciphers.
 //
-// Each half is changed by a function of the other, which can be undone whatever the function: two states that differ stay
-// different for ever, and after some twenty steps in half of their bits.
+// A function of one half changes the other half, which can be undone for any function. Two different states therefore
+// stay different forever; after about twenty steps, half of their bits differ.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ class CipherMap : public Work {
     [[nodiscard]] std::string basis() const override { return "integers"; }
     void begin() override;
     bool advance() override;
-    // Of the last state, which no other history leads to, and of the factors.
+    // Digest of the factors and of the last state, which no other history leads to.
     [[nodiscard]] std::uint64_t digest() override;
 
   private:
-    friend struct Planted;  // of the tests
+    friend struct Planted;  // for tests
     static constexpr std::size_t kHalf = 256;
     static constexpr int kSlices = 400, kStepsPerSlice = 40;
     using Half = std::array<std::uint64_t, kHalf>;

@@ -1,4 +1,4 @@
-// Every core of this node does the same works, for so many seconds each.
+// Runs the same works on every core of this node, each for a number of seconds.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace measure::bits {
 
 using nlohmann::json;
 
-// Of one work on one core: digest -> rounds that ended with it.
+// Digests of one work on one core: digest -> number of rounds that ended with it.
 using Digests = std::map<std::uint64_t, int>;
 
 struct Dose {
@@ -25,11 +25,11 @@ struct Dose {
     std::vector<std::string> works{"dense", "map", "memory"};
 };
 
-// The works of a dose, as a core has them; what they touch first is its own. Throws std::runtime_error where this processor
-// lacks the instruction set.
+// Makes one core's works of a dose; call it on that core, which then owns the memory (first touch). Throws
+// std::runtime_error if this processor lacks the instruction set.
 std::vector<std::unique_ptr<Work>> make_works(const Dose& dose);
 
-// The node's line in the result: for each work, of each core the digests and their rounds.
+// Returns the node's line in the result: for each work and each core the digests and their numbers of rounds.
 json as_json(const std::string& node, const std::vector<int>& cores, const std::vector<std::unique_ptr<Work>>& works,
              const std::vector<std::vector<Digests>>& of_core);
 

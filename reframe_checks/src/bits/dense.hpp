@@ -1,7 +1,7 @@
 // Dense linear algebra: C <- C + A B and C <- C - A B in turn, in blocks that stay in registers.
 //
-// The elements of C stay between 1 and 2 by construction: a sum moves an error on by as much and never rounds it away. A and
-// B are part of the digest, so an error in an operand is there at the end, whether or not a product showed it.
+// The elements of C stay between 1 and 2 by construction: sums carry an error on unchanged and never round it away. A
+// and B are part of the digest, so the digest shows an error in an operand even if no product does.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ constexpr std::size_t kOrder = 128;
 constexpr std::size_t kRowsAtOnce = 4;
 
 struct DenseKernel {
-    const char* name;   // by which it is chosen
-    const char* basis;  // fused or not: that alone makes a difference, as each sum has one order
-    // kRowsAtOnce rows of C, from `row` on, += sign (A B).
+    const char* name;   // name in the option
+    const char* basis;  // fused or not: the only influence on the bits, as each sum has one order
+    // Adds sign (A B) to kRowsAtOnce rows of C, from `row` on.
     void (*rows)(const double* a, const double* b, double* c, std::size_t row, double sign);
 };
 
-// The best kernel that this processor has, or the one called `name`; null where there is none.
+// Returns the best kernel for this processor, or the kernel `name`; null if there is none.
 const DenseKernel* find_dense_kernel(const std::string& name);
 
 class Dense : public Work {
@@ -34,7 +34,7 @@ class Dense : public Work {
     [[nodiscard]] std::uint64_t digest() override;
 
   private:
-    friend struct Planted;  // of the tests
+    friend struct Planted;  // for tests
     static constexpr int kPasses = 32;
 
     const DenseKernel& kernel_;

@@ -1,4 +1,4 @@
-// A digest of words that depends on their order: lane <- odd lane + word, which no error that enters ever leaves.
+// A digest of words in order: lane <- odd lane + word. The step is invertible, so that an error never disappears.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace measure::bits {
 
 class Digest {
   public:
-    // So many words that all lanes get as many. Lane by lane side by side, which compilers turn into vectors.
+    // The number of words is a multiple of kLanes. Compilers vectorise the loop over lanes.
     template <typename Word>
     void absorb(std::span<const Word> words) {
         static_assert(sizeof(Word) == sizeof(std::uint64_t));

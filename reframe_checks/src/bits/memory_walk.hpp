@@ -1,5 +1,5 @@
-// Copies and pattern walks through memory, as memory testers do (moving inversions; A. J. van de Goor, "Testing
-// Semiconductor Memories", 1991): every word is read before it is written again, and all that is read is in the digest.
+// Copies and pattern walks through memory, as in memory testers (moving inversions; A. J. van de Goor, "Testing
+// Semiconductor Memories", 1991). Every word is read before it is written again, and the digest has all read words.
 //
 // up: write; up: read, write its inverse; down: read, write its inverse; exchange the halves by copies; up: read.
 #pragma once
@@ -12,8 +12,7 @@ namespace measure::bits {
 
 class MemoryWalk : public Work {
   public:
-    // `blocks` of `block_words`, an even number of pages of words; a round walks through one of them, the next through the
-    // next, each with the same bits.
+    // `block_words` is an even number of pages. Each round walks through the next block; every round has the same bits.
     MemoryWalk(std::uint64_t variant, std::size_t blocks, std::size_t block_words = kBlockWords);
 
     static constexpr std::size_t kBlockWords = std::size_t{2} << 20U;  // 16 MiB
@@ -25,7 +24,7 @@ class MemoryWalk : public Work {
     [[nodiscard]] std::uint64_t digest() override { return read_; }
 
   private:
-    friend struct Planted;  // of the tests
+    friend struct Planted;  // for tests
     enum Walk { kFill, kUp, kDown, kExchange, kRead };
     static constexpr std::size_t kSliceWords = 1024;
 
@@ -35,9 +34,9 @@ class MemoryWalk : public Work {
     std::uint64_t variant_;
     std::vector<std::uint64_t> memory_;
     std::size_t block_words_;
-    std::size_t block_ = 0;    // of this round, from its first word
+    std::size_t block_ = 0;    // first word of this round's block
     int walk_ = kFill;
-    std::size_t slice_ = 0;    // of the walk
+    std::size_t slice_ = 0;    // slice of the walk
     std::uint64_t read_ = 0;   // the digest so far
 };
 

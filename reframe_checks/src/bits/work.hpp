@@ -1,4 +1,4 @@
-// A piece of work that ends with the same bits on every core, in slices; and what is planted into it in tests.
+// A piece of work in slices that ends with the same bits on every core.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ class Work {
     virtual ~Work() = default;
 
     [[nodiscard]] virtual std::string name() const = 0;
-    // What the bits depend on besides the variant: an instruction set, or nothing ("integers").
+    // Returns the influence on the bits besides the variant: an instruction set, or none ("integers").
     [[nodiscard]] virtual std::string basis() const = 0;
     // Begins a round, always with the same data.
     virtual void begin() = 0;
     // Does a slice; false when the round is complete.
     virtual bool advance() = 0;
-    // Of all that the round has computed with and computed.
+    // Returns the digest of all operands and results of the round.
     [[nodiscard]] virtual std::uint64_t digest() = 0;
 };
 
-// The digest of a round. `after_slice` is called after each slice but the last.
+// Runs a round and returns its digest. Calls `after_slice` after each slice except the last.
 template <typename AfterSlice>
 std::uint64_t round_of(Work& work, const AfterSlice& after_slice) {
     work.begin();

@@ -1,4 +1,4 @@
-// Figures: medians, and text that people can read.
+// Figures: medians and rounding.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace measure {
 
 using nlohmann::json;
 
-// The median of at least one value; of an even number, the mean of the middle two.
+// Returns the median of at least one value; for an even number of values, the mean of the middle two.
 inline double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
@@ -23,14 +23,14 @@ inline double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// With six significant digits; no measurement here holds more.
+// Rounds to six significant digits; no measurement here is more exact.
 inline double rounded(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.6g", value);
     return std::strtod(text.data(), nullptr);
 }
 
-// Medians of the samples of a repeat, a list for each of several series, in µs with six digits.
+// Medians of the samples of each repeat, one list per series, in µs with six digits.
 class Medians {
   public:
     explicit Medians(std::size_t series) : samples_(series), found_(series, json::array()) {}

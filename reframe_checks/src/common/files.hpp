@@ -1,4 +1,4 @@
-// Files: one that is there whole or not at all, and those of the kernel with a number.
+// Files: atomic writes, and the kernel's files with a number.
 #pragma once
 
 #include <cerrno>
@@ -25,7 +25,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
     std::filesystem::rename(unfinished, path);
 }
 
-// The number that a file of the kernel holds; 0 where there is none.
+// Returns the number in a file of the kernel; 0 if there is none.
 inline std::int64_t number_in(const std::filesystem::path& path) {
     std::ifstream file(path);
     std::int64_t value = 0;

@@ -1,4 +1,4 @@
-// A thread bound to each core that this process may use.
+// Runs a thread bound to each core that this process may use.
 #pragma once
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 namespace measure {
 
-// The cores that this process may use, by the kernel's number of a thread of each.
+// Returns the cores that this process may use, as the kernel's number of one hardware thread of each.
 inline std::vector<int> own_cores() {
     return cores::own();
 }
@@ -27,8 +27,8 @@ inline bool bind(std::thread& thread, int core) {
     return pthread_setaffinity_np(thread.native_handle(), sizeof(only), &only) == 0;
 }
 
-// Runs act(i) on cores[i], all at the same time. No thread begins before it is where it belongs, so that the memory that it
-// touches first is its own. What `act` throws ends the program. Throws std::runtime_error when a thread cannot be bound.
+// Runs act(i) on cores[i], all at the same time. No thread starts before it is bound, so that it owns the memory that
+// it touches first. An exception of `act` ends the program. Throws std::runtime_error if a thread cannot be bound.
 template <typename Act>
 void on_cores(const std::vector<int>& cores, const Act& act) {
     std::atomic<bool> go = false;

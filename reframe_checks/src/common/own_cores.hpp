@@ -1,4 +1,4 @@
-// The cores that this process may use: of the threads of each only the first, for two on one core halve each other.
+// The cores that this process may use: only the first hardware thread of each, since two on one core halve each other.
 #pragma once
 
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 namespace cores {
 
-// Whether the kernel's list of processors ("0,64" or "0-1,8") has the number.
+// Returns true if the kernel's list of processors ("0,64" or "0-1,8") has the number.
 inline bool lists(const std::string& list, int number) {
     for (std::size_t from = 0; from < list.size();) {
         const std::size_t to = std::min(list.find(',', from), list.size());
@@ -28,8 +28,8 @@ inline bool lists(const std::string& list, int number) {
     return false;
 }
 
-// Of the processors in ascending order those that share no core with one before; `siblings(cpu)` is the list of those on its
-// core, empty where the kernel does not say.
+// Returns those processors of an ascending list that share no core with an earlier one. `siblings(cpu)`: list of the
+// processors on its core, empty if the kernel does not report it.
 template <typename Siblings>
 std::vector<int> first_threads(const std::vector<int>& cpus, Siblings&& siblings) {
     std::vector<std::pair<int, std::string>> firsts;
@@ -53,7 +53,7 @@ inline std::string siblings_of(int cpu) {
     return list;
 }
 
-// By the kernel's number of the first thread in the mask of this process.
+// Returns each core as the kernel's number of its first hardware thread in the mask of this process.
 inline std::vector<int> own() {
     cpu_set_t mask;
     CPU_ZERO(&mask);

@@ -1,4 +1,4 @@
-// Content of a message that tells where it comes from, so that a wrong byte is said with its place.
+// Content of a message that depends on its origin, so that errors name the place of a wrong byte.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace measure {
 
-// Of what a message carries: where from and where to, in which iteration, and which of several.
+// The identity of a message; `part`: its number among several of an iteration.
 struct Label {
     int sender;
     int receiver;
@@ -27,7 +27,7 @@ inline std::uint64_t first_word(const Label& label) {
     return mixed(mixed(mixed(mixed(number(label.sender)) + number(label.receiver)) + number(label.iteration)) + number(label.part));
 }
 
-// Every word depends on the label and on its place.
+// Fills the message; every word depends on the label and on its place.
 inline void fill(std::span<char> message, const Label& label) {
     std::uint64_t word = first_word(label);
     for (std::size_t place = 0; place < message.size(); place += sizeof word, word += kStride) {
@@ -35,7 +35,7 @@ inline void fill(std::span<char> message, const Label& label) {
     }
 }
 
-// Bytes that are not as the sender of the label filled them.
+// Number and first place of bytes that differ from the content of the label.
 struct WrongBytes {
     std::size_t count = 0;
     std::size_t first = 0;
@@ -63,7 +63,7 @@ inline WrongBytes wrong_bytes(std::span<const char> message, const Label& label)
 
 inline bool arrived(std::span<const char> message, const Label& label) { return wrong_bytes(message, label).count == 0; }
 
-// Throws std::runtime_error with the number of wrong bytes and the first of them.
+// Throws std::runtime_error with the number of wrong bytes and the place of the first.
 inline void require(std::span<const char> message, const Label& label) {
     if (const WrongBytes wrong = wrong_bytes(message, label); wrong.count > 0) {
         throw std::runtime_error("wrong payload: " + std::to_string(wrong.count) + " of " + std::to_string(message.size()) +

@@ -1,8 +1,8 @@
-// A subcommand of the program: its options, and what every rank does.
+// A subcommand of the program: its options, and the measurement on every rank.
 #pragma once
 
 #ifdef SMPI_HELPERS_H
-#undef exit  // smpicxx's macro, which would be the name of a member of CLI::App
+#undef exit  // smpicxx's macro breaks CLI::App's member of this name
 #endif
 
 #include <CLI/CLI.hpp>
@@ -19,11 +19,11 @@ struct Subcommand {
     CLI::App* parsed;
     std::shared_ptr<Options> options;
     std::function<void(const Run&)> measure;
-    // The level of thread support to ask MPI for; one is enough where no thread calls MPI.
+    // Returns the level of thread support to request from MPI; MPI_THREAD_SINGLE suffices if no thread calls MPI.
     std::function<int()> thread_level = [] { return MPI_THREAD_SINGLE; };
-    // Whether the first thread stays where OpenMP binds it.
+    // The first thread stays where OpenMP binds it.
     bool bound_by_openmp = false;
-    // Before MPI starts; whether all is done then.
+    // Runs before MPI starts; returns true if nothing is left to do.
     std::function<bool()> done_before = [] { return false; };
 };
 
@@ -37,7 +37,7 @@ inline void add_timeout(CLI::App& app, Options& options) {
         ->check(CLI::Range(0.001, 86400.0))->capture_default_str();
 }
 
-// Of a library that was not there when the program was built: whatever is asked of the subcommand is a usage error.
+// Adds a subcommand whose library was missing when the program was built: every use is a usage error.
 inline std::vector<Subcommand> built_without(CLI::App& app, const std::string& name, const std::string& library) {
     CLI::App* const sub = app.add_subcommand(name, "built without " + library);
     sub->set_help_flag();

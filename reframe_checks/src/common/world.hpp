@@ -1,4 +1,4 @@
-// MPI's world: started and ended once, the nodes and texts of its ranks, and a barrier that leaves the processor to others.
+// MPI's world: one start and end, nodes and texts of its ranks, and a barrier that yields the processor.
 #pragma once
 
 #include <mpi.h>
@@ -13,20 +13,20 @@
 
 namespace measure {
 
-// On a simulated machine (SimGrid SMPI) computing takes no time, only the simulator's clock counts, and all ranks are one
-// process, whose globals each rank has for itself.
+// On a simulated machine (SimGrid SMPI), computation takes no time and only the simulator's clock counts. All ranks are
+// one process; each rank has its own copy of the globals.
 #ifdef SMPI_H
 constexpr bool kSimulated = true;
 #else
 constexpr bool kSimulated = false;
 #endif
 
-// What takes moments, and may stand still for so long before somebody should look.
+// Heartbeat limit of a phase that normally takes moments.
 constexpr double kPatience_s = 20;
 
 class World {
   public:
-    // `wanted`: the level of thread support to ask for.
+    // `wanted`: the requested level of thread support.
     World(int* argc, char*** argv, int wanted);
     ~World();
     World(const World&) = delete;
@@ -34,14 +34,14 @@ class World {
 
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
-    // The level of thread support that MPI gave.
+    // Returns the level of thread support that MPI gave.
     [[nodiscard]] int provided() const { return provided_; }
 
-    // MPI_Barrier may spin, and so slow what is being measured on the same processor.
+    // Unlike MPI_Barrier, does not spin: that would slow measurements on the same processor.
     void barrier() const;
-    // The texts of all ranks in the order of ranks, on rank 0; nothing on the others.
+    // Returns the texts of all ranks in the order of ranks on rank 0, and an empty list on the others.
     [[nodiscard]] std::vector<std::string> gathered(const std::string& own) const;
-    // The node's name of every rank, in the order of ranks.
+    // Returns the node's name of every rank, in the order of ranks.
     [[nodiscard]] std::vector<std::string> node_names() const;
 
     [[nodiscard]] static std::string library();
@@ -52,13 +52,13 @@ class World {
     int provided_ = MPI_THREAD_SINGLE;
 };
 
-// As Slurm knows it.
+// Returns Slurm's name of this node.
 std::string own_node_name();
 
-// Throws std::runtime_error with the name of a node that is there twice.
+// Throws std::runtime_error with the name of a node that occurs twice.
 void require_one_rank_per_node(std::vector<std::string> names);
 
-// Measures on all ranks: an error on one is said once, with its rank, and ends them all.
+// Runs `measure` on all ranks: an error of one rank is reported once, with the rank, and ends all ranks.
 template <typename Measure>
 void in_world(const std::string& program, int* argc, char*** argv, int wanted, const Measure& measure) {
     const World world(argc, argv, wanted);

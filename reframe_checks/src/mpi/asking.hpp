@@ -1,4 +1,4 @@
-// What measurements of MPI share: a message and its answer, turns of two ways to do the same, the repeats in the result.
+// Common parts of the measurements of MPI: request and answer, alternation of two methods, repeats in the result.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace measure::mpi {
 
-// Of two ranks: rank 0 asks, the other one answers.
+// Tags between two ranks: rank 0 asks, the other rank answers.
 constexpr int kAskTag = 1;
 constexpr int kAnswerTag = 2;
 
-// Seconds until the answer of `partner` is there: its receive, from `source` (the partner or MPI_ANY_SOURCE), is posted
-// first, then an empty message asks for it. The answer is compared with its label.
+// Returns the seconds until the answer of `partner` arrives. Posts its receive from `source` (the partner or
+// MPI_ANY_SOURCE), then sends an empty message as request. Compares the answer with its label.
 inline double ask(int partner, int source, std::vector<char>& answer, const Label& label) {
     MPI_Request request = MPI_REQUEST_NULL;
     const double start = now();
@@ -25,20 +25,20 @@ inline double ask(int partner, int source, std::vector<char>& answer, const Labe
     return seconds;
 }
 
-// The other side: the answer lies ready before the question comes.
+// The other side: prepares the answer before the request arrives.
 inline void answer(int partner, std::vector<char>& message, const Label& label) {
     fill(message, label);
     MPI_Recv(nullptr, 0, MPI_BYTE, partner, kAskTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Send(message.data(), static_cast<int>(message.size()), MPI_BYTE, partner, kAnswerTag, MPI_COMM_WORLD);
 }
 
-// The document of a measurement that was repeated: `series`, and what else the facts have.
+// Writes the document of a repeated measurement: the facts, among them `series`.
 inline void write_repeats(const Run& run, json facts) {
     facts["repeats"] = run.options().repeats;
     run.write(facts, {"series"});
 }
 
-// Both of two ways, the one first that was last before, so that a slow moment meets both.
+// Runs both of two methods, in alternating order, so that a slow moment affects both.
 template <typename Act>
 void in_turns(int iteration, const Act& act) {
     const int first = iteration % 2;

@@ -1,4 +1,4 @@
-// Each measurement: its options, and the ranks' part in it.
+// Options and function of each measurement; every rank calls the function.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct Threads {
 };
 void threads(const Run& run, const Threads& options);
 
-// What the process has in memory, KiB.
+// Returns the memory of the process, KiB.
 double memory_kib();
 struct Memory {
     double before_init_kib = 0;

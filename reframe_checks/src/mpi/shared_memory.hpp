@@ -1,4 +1,4 @@
-// Memory that the ranks of a node share (MPI_Win_allocate_shared), and what both of its measurements need.
+// Memory shared by the ranks of a node (MPI_Win_allocate_shared), and common functions of both measurements of it.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace measure::mpi {
 
-// A window of all ranks, of which each has a part.
+// A window of all ranks; each rank has a part of it.
 class SharedMemory {
   public:
     explicit SharedMemory(std::size_t own_bytes) {
@@ -43,7 +43,7 @@ inline double of_slowest(double seconds) {
     return slowest;
 }
 
-// A table of `mib` MiB that all ranks share, then one in each: memory and time of a pass.
+// Measures memory and time of a pass for one shared table of `mib` MiB, and for one table per rank.
 json splines(const Run& run, int mib);
 
 }  // namespace measure::mpi

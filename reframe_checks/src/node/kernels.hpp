@@ -1,5 +1,5 @@
-// What is measured on one core: STREAM's triad, and as many fused multiply-adds as it can do. Both hold their result from
-// pass to pass, and nothing in it is ever lost by rounding: an error in any pass is there at the end.
+// Kernels for one core: STREAM's triad, and fused multiply-adds at full rate. Both keep their result from pass to pass
+// without loss by rounding, so that the end shows an error of any pass.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@ namespace measure::node {
 
 class Triad {
   public:
-    // Three arrays that together take `bytes`; the thread that makes them owns their pages (first touch).
+    // Allocates three arrays of together `bytes`; the calling thread owns their pages (first touch).
     explicit Triad(std::size_t bytes);
 
-    // a <- b + factor c and b <- a - factor c in turn: exact, and a and b have the same exponent.
+    // Computes a <- b + factor c and b <- a - factor c in turn: exact, and a and b have the same exponent.
     void pass();
-    // Bytes that a pass reads and writes, as STREAM counts them: without the read for ownership (McCalpin 1995).
+    // Returns the bytes of a pass by STREAM's count: without the read for ownership (McCalpin 1995).
     [[nodiscard]] double bytes_per_pass() const;
-    // Of every bit of all arrays.
+    // Checks every bit of all arrays.
     [[nodiscard]] bool correct() const;
 
   private:
@@ -32,7 +32,7 @@ class MultiplyAdd {
 
     void pass();
     [[nodiscard]] static double flop_per_pass();
-    // Every lane stands on x = factor x + addend, a fixed point that repels: the smallest error grows until it is infinite.
+    // Every lane is at the fixed point x = factor x + addend, which repels: the smallest error grows to infinity.
     [[nodiscard]] bool correct() const;
 
   private:

@@ -1,4 +1,4 @@
-// Do collectives bring to every rank what it should get? Their time is measured elsewhere.
+// Checks that collectives deliver the right data to every rank. Other measurements time them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace measure::pairs {
 
 struct WrongBlock {
-    int sender;  // rank whose block it was, or that which received it where all ranks have made it together
+    int sender;  // the block's rank; the receiver if all ranks computed the block together
     int receiver;
 };
 
@@ -18,9 +18,9 @@ struct CollectiveResult {
     std::vector<WrongBlock> wrong;  // whole on rank 0 only
 };
 
-// Broadcast from at most eight ranks in turn, all-gather, all-to-all, and all-reduce (sum of integers), each `repeats` times
-// with blocks of `bytes`, of which every word is compared. Every rank has to call it. Groups of `group` neighbouring ranks each
-// make their own at the same time: of all with all, what each rank sends and stores would grow with the machine.
+// Runs broadcast from at most eight ranks in turn, all-gather, all-to-all, and all-reduce (sum of integers), each
+// `repeats` times with blocks of `bytes`, and compares every word. Collective. Groups of `group` neighbouring ranks run
+// at the same time: in one group of all ranks, each rank's messages and memory would grow with the machine.
 std::vector<CollectiveResult> check_collectives(const World& world, int bytes, int repeats, int group);
 
 }  // namespace measure::pairs

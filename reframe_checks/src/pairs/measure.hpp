@@ -1,4 +1,4 @@
-// One pair of ranks: what a small message takes, and how fast large ones pass.
+// One pair of ranks: latency of small messages, and bandwidth of large messages.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ struct Settings {
     int bandwidth_bytes = 1 << 20;
     int window = 16;   // large messages in flight
     int repeats = 5;   // windows in each direction
-    double seconds = 2.0;  // at most for each of the measurements of a pair
+    double seconds = 2.0;  // limit of each measurement of a pair
 };
 
-// Messages whose content was compared, and how many of them had another.
+// Number of messages with compared content, and number of messages with wrong content.
 struct Payloads {
     double messages = 0;
     double wrong = 0;
@@ -31,15 +31,15 @@ class PairMeasurement {
   public:
     PairMeasurement(const Settings& settings, int own_rank);
 
-    // Half the median round trip in microseconds, on the side that leads; the other side has to follow.
+    // Returns half the median round trip in microseconds, on the leading side; the other side must follow.
     [[nodiscard]] double lead_latency(int partner);
     void follow_latency(int partner);
 
-    // Median over the windows, in MB/s (10^6 bytes a second), on the side that sends.
+    // Returns the median over the windows, in MB/s (10^6 bytes per second), on the sending side.
     [[nodiscard]] double send_bandwidth(int partner);
     void receive_bandwidth(int partner);
 
-    // Of the messages that this side has received, and of its own that came back, since the last call.
+    // Returns the counts since the last call: messages that this side received, and its own messages that came back.
     [[nodiscard]] Payloads take_payloads() { return std::exchange(payloads_, {}); }
 
   private:

@@ -1,4 +1,4 @@
-// What the network adapters of this node have sent, and what of it got lost: TCP's segments and RDMA's packets.
+// Packets that this node's network adapters sent, and lost packets: TCP segments and RDMA packets.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ struct PacketCounters {
     std::int64_t lost = 0;
 
     PacketCounters& operator+=(const PacketCounters& other);
-    // A counter that was reset in between counts nothing.
+    // Returns the difference; 0 for a counter that was reset in between.
     [[nodiscard]] PacketCounters since(const PacketCounters& before) const;
 };
 
-// Sum over the node since it started; what is not there counts nothing.
+// Returns the sum over the node since its start; absent counters count 0.
 PacketCounters read_packet_counters();
 
-// Texts of /proc/net/snmp and /proc/net/netstat (the kernel's networking/snmp_counter): OutSegs; of RetransSegs those
-// that the receiver did not have already (TCPDSACKRecvSegs, RFC 2883), which TCP sends for mere reordering, too.
+// Parses /proc/net/snmp and /proc/net/netstat (the kernel's networking/snmp_counter). Sent: OutSegs. Lost: RetransSegs
+// less segments that the receiver already had (TCPDSACKRecvSegs, RFC 2883): TCP also resends after mere reordering.
 PacketCounters tcp_counters(std::string_view snmp, std::string_view netstat);
 
-// Every port below /sys/class/infiniband (the kernel's ABI document sysfs-class-infiniband): port_xmit_packets, and
-// for what got lost what the port discarded or received damaged, sequence errors and timeouts of acknowledgements.
+// Reads every port below /sys/class/infiniband (the kernel's ABI document sysfs-class-infiniband). Sent:
+// port_xmit_packets. Lost: discarded and damaged packets, sequence errors and timeouts of acknowledgements.
 PacketCounters rdma_counters(const std::filesystem::path& devices);
 
 }  // namespace measure::pairs

@@ -1,4 +1,4 @@
-// All pairs of nodes, round by round, and once more alone those that stand out.
+// Measures all pairs of nodes, round by round, and re-measures outstanding pairs alone.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace measure::pairs {
 
-// Row by row, nodes x nodes; NaN where nothing was measured. Whole on rank 0 only.
+// Row by row, nodes x nodes; NaN without a measurement. Complete on rank 0 only.
 struct Matrices {
     std::vector<double> latency_us;      // symmetric; the slowest of the node's ranks
     std::vector<double> bandwidth_mbps;  // row sends to column; sum over the node's ranks, MB/s
-    std::vector<double> packets_sent;    // by the row while it was measured with the column
+    std::vector<double> packets_sent;    // by the row during its measurement with the column
     std::vector<double> packets_lost;
-    std::vector<double> messages;        // whose content the row compared, of all measurements with the column so far
+    std::vector<double> messages;        // compared by the row, in all measurements with the column so far
     std::vector<double> wrong_messages;
 };
 
-// Of a pair of nodes; NaN where nothing was measured.
+// Figures of a pair of nodes; NaN without a measurement.
 struct PairFigures {
     Pair pair;
     double latency_us;
@@ -30,7 +30,7 @@ struct PairFigures {
     double wrong_messages = 0;
 };
 
-// What one rank measured with its partner; NaN where it measured nothing.
+// Figures that one rank measured with its partner; NaN without a measurement.
 struct OwnFigures {
     double latency_us;
     double bandwidth_mbps;
@@ -44,19 +44,19 @@ class Sweep {
   public:
     Sweep(const World& world, const Layout& layout, const Settings& settings);
 
-    // Measures pairs that share no node at the same time; returns the seconds that it took.
+    // Measures pairs that share no node at the same time; returns the elapsed seconds.
     double run(const std::vector<Pair>& pairs);
-    // The best that was measured of each pair since the last call; every rank has to call it.
+    // Returns the best figures of each pair since the last call. Collective.
     Matrices collect();
-    // Of its partner, the best since it was last taken; that is then forgotten.
+    // Returns this rank's best figures with `partner` since the last call, and resets them.
     OwnFigures take(int partner);
-    // The best of these pairs since they were last taken, on rank 0; every rank has to call it.
+    // Returns the best figures of these pairs since they were last taken, on rank 0. Collective.
     std::vector<PairFigures> take(const std::vector<Pair>& pairs);
 
   private:
     const World& world_;
     const Layout& layout_;
-    double seconds_;  // at most for each measurement of a pair
+    double seconds_;  // limit of each measurement of a pair
     PairMeasurement measurement_;
     std::vector<double> latency_us_;
     std::vector<double> bandwidth_mbps_;
@@ -66,11 +66,11 @@ class Sweep {
     std::vector<double> wrong_messages_;
 };
 
-// Every pair of nodes.
+// Returns the figures of every pair of nodes.
 std::vector<PairFigures> figures_of_pairs(const Matrices& matrices, int nodes);
 
-// The pairs of which a figure is worse than the median of all by more than the factor 1 / share, worst first, each once,
-// at most `most` of them.
+// Returns at most `most` pairs with a figure worse than the median of all by more than the factor 1 / share: each pair
+// once, the worst first.
 std::vector<Pair> outstanding(const std::vector<PairFigures>& figures, double share, std::size_t most);
 
 }  // namespace measure::pairs

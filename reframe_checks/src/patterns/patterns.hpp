@@ -1,4 +1,4 @@
-// Each pattern: its options, and the ranks' part in it.
+// Options and function of each pattern; every rank calls the function.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// A barrier by puts of one word into the memory of partners, and polling: NSIM-ACE, sections 4.2.1 and 4.2.2.
+// A barrier that puts one word into the memory of partners, and polls: NSIM-ACE, sections 4.2.1 and 4.2.2.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace measure::patterns {
 
 enum class BarrierKind { ring, recursive_doubling };
 
-// Put a word to one rank, then wait for one of another; -1: nobody.
+// Put a word to one rank, then wait for a word of another rank; -1: no rank.
 struct BarrierStep {
     int put_to;
     int wait_for;
     int slot;
 };
 
-// What a rank does, in this order.
+// Returns the steps of a rank, in order.
 //
-// Ring: p - 1 steps, in each to rank + 1 and from rank - 1. Recursive doubling of p = 2^n + r: the last r ranks tell
-// those 2^n before them that they are there; n steps, in step i with the rank whose number differs by 2^(i-1); then
-// the first r ranks tell the last ones that all are there.
+// Ring: p - 1 steps, each to rank + 1 and from rank - 1. Recursive doubling of p = 2^n + r: the last r ranks report to
+// the ranks 2^n before them; then n steps, step i with the rank whose number differs by 2^(i-1); then the first r ranks
+// report to the last r ranks that all have arrived.
 std::vector<BarrierStep> barrier_steps(BarrierKind kind, int rank, int size);
 
 class PutBarrier {
@@ -30,7 +30,7 @@ class PutBarrier {
     PutBarrier(const Run& run, BarrierKind kind);
 
     void wait();
-    // The words of the last barrier have arrived. Belongs outside of what is timed.
+    // Waits until the words of the last barrier have arrived. Call it outside of the timed part.
     void complete() { words_.complete(); }
 
   private:

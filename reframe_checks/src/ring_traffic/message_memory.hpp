@@ -1,7 +1,7 @@
-// Where a message lies: in the host's memory, or in that of a GPU.
+// Memory of a message: the host's, or a GPU's.
 //
-// The GPU's is asked of CUDA's driver (libcuda.so.1, loaded when it is needed): so the program is built where there is no
-// CUDA, and MPI, which has to know it, gets a pointer of the device.
+// CUDA's driver (libcuda.so.1, loaded when needed) allocates GPU memory. So the program builds without CUDA, and MPI,
+// which must support CUDA, gets a pointer of the device.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ public:
     MessageMemory(const MessageMemory&) = delete;
     MessageMemory& operator=(const MessageMemory&) = delete;
     virtual ~MessageMemory() = default;
-    // Memory of ``bytes`` that all hold ``value``, given back with the process: MPI may hold it until then.
+    // Returns ``bytes`` of memory filled with ``value``. It lives as long as the process, since MPI may hold it.
     virtual char* filled(std::size_t bytes, char value) = 0;
     virtual char at(const char* place) const = 0;
 };
@@ -39,7 +39,7 @@ private:
 
 class GpuMemory : public MessageMemory {
 public:
-    // Of the node's ``ordinal``-th visible GPU, which becomes the thread's own.
+    // Memory of the node's ``ordinal``-th visible GPU, which becomes the thread's current GPU.
     explicit GpuMemory(int ordinal) : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
         if (!library_) {
             throw std::runtime_error(std::string("no CUDA driver on this node: ") + dlerror());
@@ -51,14 +51,14 @@ public:
         call<void**, Device>("cuDevicePrimaryCtxRetain", &context, device_);
         call<void*>("cuCtxSetCurrent", context);
     }
-    // As 0000:3b:00.0: tells which GPU it was.
+    // PCIe address of the GPU, such as 0000:3b:00.0.
     std::string bus() const { return bus_.data(); }
 
     char* filled(std::size_t bytes, char value) override {
         Pointer block = 0;
         call<Pointer*, std::size_t>("cuMemAlloc_v2", &block, bytes);
         call<Pointer, unsigned char, std::size_t>("cuMemsetD8_v2", block, static_cast<unsigned char>(value), bytes);
-        // The driver may set it later, MPI does not wait for that.
+        // The driver may fill the memory later, and MPI does not wait for that.
         call<>("cuCtxSynchronize");
         return reinterpret_cast<char*>(block);
     }

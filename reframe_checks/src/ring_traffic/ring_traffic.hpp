@@ -1,4 +1,4 @@
-// Which network adapters carry what MPI sends, by the adapters' own counters, and how fast it arrives.
+// Network adapters that carry MPI's messages, by the adapters' own counters, and the rate of arrival.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace measure::ring_traffic {
 
 struct Settings {
     int mib = 64;
-    std::vector<int> gpus;  // none, or of even and of odd ranks
+    std::vector<int> gpus;  // empty, or the GPUs of even and of odd ranks
 };
 
 void measure(const Run& run, const Settings& settings);

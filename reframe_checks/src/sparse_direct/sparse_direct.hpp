@@ -1,4 +1,4 @@
-// A sparse system that is factorised and solved again and again, as an implicit code does in each time step.
+// Repeated factorisation and solution of a sparse system, as in each time step of an implicit code.
 #pragma once
 
 #include "common/run.hpp"

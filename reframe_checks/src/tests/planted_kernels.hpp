@@ -1,4 +1,4 @@
-// A bit of what a kernel still needs, flipped; the program itself has nothing of it.
+// Flips a bit that a kernel still needs; for tests only.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Planted {
         bits ^= std::uint64_t{1} << bit;
         std::memcpy(&value, &bits, sizeof bits);
     }
-    // What the next pass reads; what it overwrites is dead.
+    // Returns a value that the next pass reads; values that it overwrites are dead.
     static double& live(Triad& triad, std::size_t draw) {
         auto& source = triad.back_ ? triad.a_ : triad.b_;
         const std::size_t length = source.size();

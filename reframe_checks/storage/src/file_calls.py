@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Time calls on files in a folder of this node, and print what they took as a line of JSON and its SHA-256.
+"""Time calls on files in a folder of this node; print the times as a line of JSON and its SHA-256.
 
 usage: file_calls.py FOLDER SECONDS READS
 
-For SECONDS each: writes of 4 KiB with fsync; files that are created, looked at and removed. Then READS reads of 4 KiB,
-or as many as there is time for, whose bytes are compared. Calls that fail are counted; the others go on. Runs on the
-Python 3.6 that old systems bring.
+For SECONDS each: writes of 4 KiB with fsync; create, stat and remove of files. Then up to READS reads of 4 KiB in about
+SECONDS, whose bytes are compared. A failed call is counted, and the program continues. Runs on Python 3.6, which old
+systems bring.
 """
 
 import collections
@@ -25,7 +25,7 @@ class Calls:
         self.failed = collections.Counter()
 
     def tried(self, name, call, *arguments):
-        """What the call returns; None when it fails, which is counted."""
+        """Return the result of the call; count a failure and return None."""
         try:
             return call(*arguments)
         except OSError as error:
@@ -33,7 +33,7 @@ class Calls:
             return None
 
     def timed(self, once):
-        """Milliseconds of each call of ``once``, for the seconds that there are, at least ``LEAST`` calls."""
+        """Call ``once`` for ``seconds``, at least ``LEAST`` times; return the milliseconds of each call."""
         took, began = [], time.perf_counter()
         while len(took) < LEAST or time.perf_counter() - began < self.seconds:
             start = time.perf_counter()
@@ -57,11 +57,11 @@ class Calls:
         return number.to_bytes(8, "little") * (BLOCK // 8)
 
     def reads(self, file, wanted):
-        """How many reads there was time for."""
+        """Return the number of reads: ``wanted``, or fewer if the time is up after ``BLOCKS`` reads."""
         for number in range(BLOCKS):
             self.tried("write", os.pwrite, file, self.block(number), number * BLOCK)
         self.tried("fsync", os.fsync, file)
-        # From the device, the first time.
+        # The first read of each block then comes from the device.
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         done, deadline = 0, time.perf_counter() + self.seconds
         while done < wanted and (done < BLOCKS or time.perf_counter() < deadline):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: ost_on_node.sh ROUND FOLDER OPTION…
-# Has fio write and read a file on the one object storage target that rounds.txt gives this node in ROUND, and says on which
-# the file was. What fails is read from what is missing then: the other targets are still measured.
+# Runs fio on a file on the object storage target of this node in ROUND (rounds.txt), and records the file's target.
+# Always succeeds, so that the other targets are still measured: missing files show the failures.
 set -euo pipefail
 # shellcheck source=/dev/null
 . ./killable.sh
@@ -13,7 +13,7 @@ index=$(awk -v round="$round" -v node="$node" '$1 == round && $2 == node { print
 place=$folder/ost-$index result=ost-$index-$round
 file=$place/$round
 trap 'rm -f "$file"' EXIT
-# The folder's layout, not the file's: fio removes what is there before it writes.
+# Set the folder's layout, not the file's: fio removes an existing file before it writes.
 measure() {
     mkdir -p "$place" &&
         lfs setstripe --stripe-count 1 --stripe-index "$index" "$place" &&

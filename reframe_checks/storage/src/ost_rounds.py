@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Usage: ost_rounds.py OSTS CONNECTIONS PASSES NODE…
 
-Print lines `ROUND NODE INDEX`: which node writes to which object storage target when. In each pass every target has one
-turn, in another node's hands than before; targets of a round share neither server nor node. OSTS is the output of
+Print lines `ROUND NODE INDEX`: in ROUND, NODE writes to the object storage target INDEX. In each pass, every target has
+one turn, with another node than before. Targets of a round share neither server nor node. OSTS is the output of
 `lfs osts`, CONNECTIONS of `lctl get_param osc.*.ost_conn_uuid`.
 
-Runs on the Python 3.6 that old systems bring.
+Runs on Python 3.6, which old systems bring.
 """
 
 import re
@@ -13,9 +13,9 @@ import sys
 
 
 def rounds_of(server_of, nodes, passes):
-    """A list of [(node, target)] for each round.
+    """Return a list of [(node, target)] for each round.
 
-    Each round takes a target of each of the servers that have most of them left, as many as there are nodes.
+    Each round takes one target of each of the servers with the most targets left, up to the number of nodes.
     """
     waiting = {}
     for target, server in server_of.items():
@@ -32,7 +32,7 @@ def rounds_of(server_of, nodes, passes):
 
 
 def server_of_index(osts, connections):
-    """Index of each active target -> address of its server."""
+    """Return index of each active target -> address of its server."""
     servers = dict(re.findall(r"^osc\.(\S+-OST[0-9a-f]{4})-osc-\w+\.ost_conn_uuid=(\S+)$", connections, re.MULTILINE))
     found = re.findall(r"^(\d+): (\S+-OST[0-9a-f]{4})_UUID ACTIVE\s*$", osts, re.MULTILINE)
     unknown = [name for _, name in found if name not in servers]

@@ -1,7 +1,7 @@
 """Reduce and allreduce, which mpi4py's OSU demos lack: the same loop, sum of 4-byte floats.
 
-Method of OSU Micro-Benchmarks: each rank times its own call after a barrier, and the mean over ranks and
-iterations is printed.
+Method of OSU Micro-Benchmarks: each rank times its own call after a barrier; rank 0 prints the mean over
+ranks and iterations.
 """
 
 from mpi4py import MPI

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 
 import pytest
 
@@ -21,30 +20,6 @@ NOBODY = "0" * 40
 def dossier(campaign, tmp_path):
     write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=None)
     return tmp_path / "d"
-
-
-@pytest.fixture
-def keyring(tmp_path, monkeypatch):
-    """Fingerprints by name."""
-    home = tmp_path / "gnupg"
-    home.mkdir(mode=0o700)
-    monkeypatch.setenv("GNUPGHOME", str(home))
-    fingerprints = {}
-    for name in ("Buyer", "Vendor"):
-        make = ["--passphrase", "", "--quick-generate-key", f"{name} <{name}@example.org>", "ed25519", "sign"]
-        done = subprocess.run(["gpg", "--batch", "--status-fd=1", *make], check=True, capture_output=True, text=True)
-        fingerprints[name] = re.search("KEY_CREATED P ([0-9A-F]{40})", done.stdout)[1]
-    yield fingerprints
-    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False)
-
-
-@pytest.fixture
-def keys(tmp_path):
-    """(public, secret) files of minisign's by name."""
-    made = {name: (str(tmp_path / f"{name}.pub"), str(tmp_path / name)) for name in ("Buyer", "Vendor")}
-    for public, secret in made.values():
-        subprocess.run(["minisign", "-G", "-W", "-p", public, "-s", secret], check=True, capture_output=True)
-    return made
 
 
 def alter_manifest(dossier):

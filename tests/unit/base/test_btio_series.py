@@ -1,4 +1,4 @@
-"""BT-IO over nodes, and beside IOR: what is asked for, and what is made of the output."""
+"""BT-IO over nodes, and beside IOR: the requested runs, and the reading of their output."""
 
 import re
 from types import SimpleNamespace

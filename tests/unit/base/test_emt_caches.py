@@ -1,4 +1,4 @@
-"""What the check of caches by the EMT application makes of nodes whose caches are known."""
+"""Results of the cache check of the EMT application for nodes with known caches."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""What the checks of an application's MPI-IO make of runs: sizes, nodes' rates, and which node is named."""
+"""Results of the checks of an application's MPI-IO: sizes, nodes' rates, and the named node."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What the check of steps held to wall time makes of a recorded run."""
+"""Results of the check of paced steps for a recorded run."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A script that removes files at its end is told to end, and its program ignores TERM: nothing of either is left."""
+"""A terminated script removes its files and ends its program, even if the program ignores TERM."""
 
 import os
 import pathlib
@@ -152,6 +152,27 @@ def test_a_script_that_is_told_to_end_leaves_no_process_and_no_file(started, nam
     assert script.wait(timeout=PATIENCE_S) > 0
     until(lambda: not running(), "its program has ended")
     until(lambda: not files_in(target), "its files are gone")
+
+
+def test_a_watch_ends_itself_after_its_script_was_killed(tmp_path):
+    for file in FOLDER.glob("*.py"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "scontrol").write_text("#!/usr/bin/env bash\necho n1\n")
+    (tmp_path / "scontrol").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}
+    script = subprocess.Popen(["sleep", "600"])
+    watch = subprocess.Popen(
+        ["python3", "-s", "./watch_nodes.py", str(script.pid), "60", "true"],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert watch.stdout.readline() == "ready\n"
+        script.kill()
+        script.wait()
+        assert watch.wait(timeout=PATIENCE_S) == 0
+    finally:
+        watch.kill()
 
 
 def test_every_script_of_the_suite_with_a_trap_is_here():

@@ -1,4 +1,4 @@
-"""What checks record is of the shape that reports read, or fails the check that recorded it."""
+"""Evidence of checks has the schema that reports read; other evidence fails the check that recorded it."""
 
 import json
 from types import SimpleNamespace

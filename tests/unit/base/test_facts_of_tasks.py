@@ -1,4 +1,4 @@
-"""What a node tells of a task's inheritance and environment, and of the disks below its folders."""
+"""Facts of a task's inheritance and environment, and of the disks below a node's folders."""
 
 import json
 import os

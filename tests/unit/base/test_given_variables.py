@@ -1,4 +1,4 @@
-"""What a user gives on ReFrame's command line wins over the site's tuning: every tunable of every check class."""
+"""Variables on ReFrame's command line win over the site's tuning: every tunable of every check class."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What GpuPairs makes of results of ``kappa-measure ring-traffic --gpus``, of four GPUs in each of six nodes."""
+"""Results of GpuPairs for ``kappa-measure ring-traffic --gpus``, with four GPUs in each of six nodes."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What GPUs lose that copy at once: figures and output as two GPUs behind one PCIe switch would give."""
+"""Loss of bandwidth of GPUs that copy at once: figures and output of two GPUs behind one PCIe switch."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What the checks of half-filled nodes make of results: of recorded ones, and of nodes of many cores."""
+"""Results of the checks of half-filled nodes: recorded ones, and ones of nodes with many cores."""
 
 from types import SimpleNamespace
 

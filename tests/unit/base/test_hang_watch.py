@@ -1,4 +1,4 @@
-"""What the check itself makes of a job whose node is lost, or that Slurm has ended."""
+"""Result of a check whose job lost a node or was ended by Slurm."""
 
 import os
 import types

@@ -1,4 +1,4 @@
-"""Which metrics a system of equations has: those of the program that ran."""
+"""Metrics of a system of equations depend on the program that ran."""
 
 from types import SimpleNamespace
 

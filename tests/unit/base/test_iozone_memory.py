@@ -1,4 +1,4 @@
-"""IOzone direct and buffered: what it is told, and that reads which memory may have answered are called so."""
+"""IOzone direct and buffered: its options, and the mark of reads that memory may have answered."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A user has as many jobs as Slurm allows: cases wait for others, and no wait is without end."""
+"""Slurm limits the jobs of a user: cases wait for others, and every wait ends."""
 
 import dataclasses
 import time

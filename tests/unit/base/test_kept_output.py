@@ -1,4 +1,4 @@
-"""What a check reads its figures from is kept with the result, and so is a note of who else wrote into it."""
+"""The output behind a check's figures is kept with the result, with a note of other programs' lines in it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Which cores a layout gives to each rank, and what is wrong where ranks are."""
+"""The cores that a layout gives to each rank, and errors of the places of ranks."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""The leaf switches that a job tells kappa-measure pairs are those that its judge reads from the same text."""
+"""A job and the judge of kappa-measure pairs read the same leaf switches from the same text."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the login node knows of users and nodes, by the code that runs on the nodes."""
+"""The login node's facts of users and nodes, from the code that runs on the nodes."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""mdtest on several nodes has to have run so that no rank asks for what its own node holds in memory."""
+"""mdtest on several nodes must run so that no rank reads items that its own node holds in memory."""
 
 import re
 

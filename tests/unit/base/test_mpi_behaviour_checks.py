@@ -1,4 +1,4 @@
-"""What the checks of MPI's behaviour make of results: recorded ones, and such as no library of this machine gives."""
+"""Results of the checks of MPI's behaviour: recorded ones, and ones that no library of this machine gives."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What the rooms of ``node_facts`` make of what kernels say: trees of /sys and /proc, and where there is little."""
+"""Facts of ``node_facts`` from kernels' texts: trees of /sys and /proc, also incomplete ones."""
 
 import errno
 import importlib

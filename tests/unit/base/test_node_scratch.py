@@ -1,4 +1,4 @@
-"""Which nodes NodeScratch names by their calls on files, beside what fio says of them."""
+"""NodeScratch names nodes by their file calls, beside the results of fio."""
 
 import pytest
 from reframe.core.exceptions import SanityError

@@ -1,4 +1,4 @@
-"""Which nodes are odd by what they tell: one that differs, none where nobody can know which, and what the site says."""
+"""Nodes with odd facts: one that differs is named, none if the majority is unclear; and a site's stated facts."""
 
 import pytest
 

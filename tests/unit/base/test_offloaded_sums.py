@@ -1,4 +1,4 @@
-"""Whether the network took part in sums, by the log of libsharp."""
+"""The log of libsharp shows if the network took part in sums."""
 
 import pytest
 

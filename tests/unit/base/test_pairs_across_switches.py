@@ -1,4 +1,4 @@
-"""Which pairs of a sweep count as across switches, and what it shows without a topology."""
+"""The pairs of a sweep that count as across switches, and the result without a topology."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Whom PartitionHealth suspects: the nodes that its error is about, and no others."""
+"""PartitionHealth suspects the nodes of its error, and no others."""
 
 import json
 from types import SimpleNamespace

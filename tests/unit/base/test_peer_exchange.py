@@ -1,4 +1,4 @@
-"""What PeerExchange makes of an exchange: whom it names, and which figures count."""
+"""Results of PeerExchange: the named nodes, and the figures that count."""
 
 import pytest
 from msgspec.structs import replace

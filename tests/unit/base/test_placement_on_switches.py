@@ -1,4 +1,4 @@
-"""What a job of a placement on switches has to show before its figures count."""
+"""Required placement of a job on switches before its figures count."""
 
 from functools import partial
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What RailSweep makes of results as ``kappa-measure ring-traffic`` writes them, of eight adapters."""
+"""Results of RailSweep for ``kappa-measure ring-traffic`` with eight adapters."""
 
 import pytest
 from reframe.core.exceptions import SanityError

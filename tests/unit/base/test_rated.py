@@ -1,4 +1,4 @@
-"""A benchmark with rules: what is no valid result fails, unless the check is a short form, which says so."""
+"""A benchmark with rules: an invalid result fails, except in a check that declares itself a short form."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What the rooms of ``node_facts`` make of what real kernels have written below /sys (tests/data/sysfs)."""
+"""Facts of ``node_facts`` from recorded trees of /sys of real kernels (tests/data/sysfs)."""
 
 import pathlib
 

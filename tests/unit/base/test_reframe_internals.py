@@ -1,4 +1,4 @@
-"""What the suite uses of ReFrame beyond its manual does what the suite thinks, in every version that it allows."""
+"""ReFrame's internals that the suite uses behave as expected, in every permitted version."""
 
 import inspect
 import json

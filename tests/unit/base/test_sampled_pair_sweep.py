@@ -1,4 +1,4 @@
-"""What PairSweep makes of a sample in which figures are missing."""
+"""Results of PairSweep for a sample with missing figures."""
 
 import json
 import zlib

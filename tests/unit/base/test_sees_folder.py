@@ -1,4 +1,4 @@
-"""A job without an output: its first node does not see the folder, or nobody can write there."""
+"""A job without an output: its first node does not see the folder, or no node can write there."""
 
 import types
 

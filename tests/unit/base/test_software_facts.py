@@ -1,4 +1,4 @@
-"""What ``node_facts`` tells of programs, of what they load and open, and of what builds need."""
+"""Facts of ``node_facts`` of programs, the files that they load and open, and the needs of builds."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What a check says that it takes and writes at most, by its sizes."""
+"""A check's stated limits of time and written bytes, by its sizes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `kappa plan` passes on to ReFrame."""
+"""Options that `kappa plan` passes on to ReFrame."""
 
 import pytest
 

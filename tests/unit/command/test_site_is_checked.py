@@ -1,4 +1,4 @@
-"""A command that is about a site refuses one whose files hold a name that nothing knows."""
+"""A command for a site refuses a site whose files hold an unknown name."""
 
 import json
 import pathlib

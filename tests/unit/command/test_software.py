@@ -1,4 +1,4 @@
-"""``kappa software`` and what it keeps: the first run is accepted, a later one only by command."""
+"""``kappa software`` and its record: it accepts the first run, and later runs only by command."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How ReFrame and the record are told what a budget takes."""
+"""Reports of a budget's choice to ReFrame and to the record."""
 
 import re
 

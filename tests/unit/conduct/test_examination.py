@@ -1,4 +1,4 @@
-"""`kappa doctor` of a site, with programs in the place of Slurm's commands that say what was recorded."""
+"""`kappa doctor` of a site, with scripts that print recorded output in place of Slurm's commands."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""The journal of a session: lines that are whole, of which a report is made."""
+"""The journal of a session: complete lines, from which a report is made."""
 
 import json
 

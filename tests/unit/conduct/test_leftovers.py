@@ -1,4 +1,4 @@
-"""What a dead session left: its jobs are cancelled, its cases kept, and a database without tables is put aside."""
+"""Leftovers of a dead session: jobs are cancelled, cases kept, and a database without tables is put aside."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What a night does to nodes: those due first, then what it found; nothing without a rule."""
+"""Actions of a night on nodes: first the nodes that are due, then its findings; none without a rule."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Which options hold when it is measured again, in each way that ReFrame lets them be written."""
+"""Options that still apply to a re-measurement, in each spelling that ReFrame permits."""
 
 import pytest
 

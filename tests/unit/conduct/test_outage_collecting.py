@@ -1,4 +1,4 @@
-"""Collecting for the outage log: what Slurm answers, answers late, or does not answer."""
+"""Collecting for the outage log: Slurm answers, answers late, or does not answer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A cluster that a site brings is started when it is not up, and ended by who started it alone."""
+"""A site's own cluster is started if it is down; only the process that started it ends it."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What keeps every job from running is said before any is submitted: once, with what to do."""
+"""Causes that keep every job from running are reported before any is submitted: once, with the remedy."""
 
 import pathlib
 import shutil

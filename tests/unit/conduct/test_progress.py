@@ -1,4 +1,4 @@
-"""Nobody waits in silence, and nobody is told every second."""
+"""Progress lines come often at first, then ever more rarely."""
 
 from kappa.app.conduct.session import Progress, cases_done
 

@@ -1,4 +1,4 @@
-"""Nodes drained by the rule: what is recorded, and what comes of commands that fail."""
+"""Nodes drained by the rule: the record, and the result of failed commands."""
 
 import json
 import os

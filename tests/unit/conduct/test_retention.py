@@ -1,4 +1,4 @@
-"""Raw output goes by the site's rule, and never what is still needed; what was measured stays."""
+"""The site's rule removes raw output, but none that is still needed; results stay."""
 
 import datetime
 import json

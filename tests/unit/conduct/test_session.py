@@ -1,4 +1,4 @@
-"""A session with ReFrame replaced by a script: its report is there as a whole or not at all."""
+"""A session with ReFrame replaced by a script: its report is complete or absent."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What `kappa site new` asks Slurm's commands on PATH."""
+"""Questions of `kappa site new` to Slurm's commands on PATH."""
 
 import pytest
 

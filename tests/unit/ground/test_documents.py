@@ -1,4 +1,4 @@
-"""What does not fit is named with its path, what was expected and what was found."""
+"""Errors of a document name the path, the expected and the found value."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

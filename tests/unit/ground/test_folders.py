@@ -1,4 +1,4 @@
-"""Where sites are looked for, where an installed suite writes, and what a user's configuration may say."""
+"""Folders of sites, folders that an installed suite writes to, and keys of a user's configuration."""
 
 import pathlib
 import shutil

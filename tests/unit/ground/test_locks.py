@@ -1,4 +1,4 @@
-"""One holder at a time, told by name, and the lock goes with the last process that holds it."""
+"""A lock has one holder at a time, with a name, and is released with the holder's last process."""
 
 import errno
 import fcntl

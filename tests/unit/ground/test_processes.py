@@ -1,4 +1,4 @@
-"""A program that is started ends by itself, in an orderly way when told to, and at last whatever it does."""
+"""A started program ends: on its own, orderly on request, and by force at last."""
 
 import contextlib
 import os

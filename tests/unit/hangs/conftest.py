@@ -1,4 +1,4 @@
-"""What jobs run beside themselves is no package: its files import each other from their folder, as in a job."""
+"""Scripts beside a job are no package: they import each other from their folder, as in a job."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Which node a measurement has crashed on, from what launchers and the loader write, and when nobody is named."""
+"""The nodes on which a measurement crashed, from messages of launchers and loader; and crashes without a named node."""
 
 import importlib
 import os

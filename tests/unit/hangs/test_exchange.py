@@ -1,4 +1,4 @@
-"""What nodes exchange over TCP and UDP, and what a receiver makes of the datagrams that come."""
+"""Messages between nodes over TCP and UDP, and a receiver's record of arrived datagrams."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""Which nodes an exchange of messages speaks against, from what ``exchange.py`` tells."""
+"""The nodes that records of ``exchange.py`` give evidence against."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Which nodes do not work, when a group of them is tried at a time."""
+"""Search of faulty nodes if only groups of nodes can be tried."""
 
 import importlib
 import random

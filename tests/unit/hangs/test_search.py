@@ -1,4 +1,4 @@
-"""What speaks against which node, from what the nodes tell: recorded on the embedded cluster, and changed."""
+"""Findings against nodes from the nodes' records: recorded on the embedded cluster, and changed."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""What a launcher's output says of whether MPI starts: a world of all ranks, of whom one is enough to say so."""
+"""MPI starts if one rank reports a world of all ranks in the launcher's output."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""The history shows what was done to nodes, on the terminal, for machines and on the page."""
+"""The history shows actions on nodes: on the terminal, for machines and on the page."""
 
 import json
 

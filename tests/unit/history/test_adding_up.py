@@ -1,4 +1,4 @@
-"""What adds up over nights, by seeded simulation; ``kappa power`` has the curves."""
+"""Evidence that adds up over nights, by seeded simulation; ``kappa power`` has the curves."""
 
 import numpy as np
 import pytest

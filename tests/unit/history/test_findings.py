@@ -1,4 +1,4 @@
-"""Seeded synthetic series: what is planted is found, what is not planted is not."""
+"""Seeded synthetic series: planted changes are found, and nothing else."""
 
 import numpy as np
 import pytest

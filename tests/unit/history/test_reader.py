@@ -1,4 +1,4 @@
-"""What the history's reader accepts without the schema is what the schema accepts, to the value."""
+"""The history's fast reader accepts exactly the values that the schema accepts."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""The knee of curves of which it is known: a floor in the cache, a slope, and a plateau in memory."""
+"""The knee of known curves: a floor in the cache, a slope, and a plateau in memory."""
 
 import pytest
 

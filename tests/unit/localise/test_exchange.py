@@ -1,4 +1,4 @@
-"""Whom packets that are lost, late, repeated or reordered speak against: recorded, and changed."""
+"""Nodes that lost, late, repeated or reordered packets give evidence against: recorded, and changed."""
 
 import pytest
 from msgspec.structs import replace

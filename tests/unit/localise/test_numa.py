@@ -1,4 +1,4 @@
-"""Paths between NUMA domains, of which one is slow."""
+"""Paths between NUMA domains with one slow path."""
 
 import pytest
 from reframe.core.exceptions import SanityError

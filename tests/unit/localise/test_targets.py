@@ -1,4 +1,4 @@
-"""A slow target, a slow server and a slow client are told apart; noise names none of them."""
+"""A slow target, a slow server and a slow client are distinguished; noise names none of them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The alert on a night: when there is one, what it says, and how a mail server and a web server get it."""
+"""The alert on a night: its conditions, its text, and its delivery to a mail server and a web server."""
 
 import contextlib
 import datetime

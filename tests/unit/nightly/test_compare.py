@@ -1,4 +1,4 @@
-"""What changed since last night, what to do first, and the message that says it."""
+"""Changes since last night, first steps to take, and the message about both."""
 
 import dataclasses
 import math

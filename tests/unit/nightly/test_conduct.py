@@ -1,4 +1,4 @@
-"""What a night runs, with ReFrame replaced by a script that records how it was called."""
+"""Runs of a night, with ReFrame replaced by a script that records its command line."""
 
 import json
 import sys

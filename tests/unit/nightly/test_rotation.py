@@ -1,4 +1,4 @@
-"""The rotation keeps its promise, whatever becomes of single nights and nodes."""
+"""The rotation measures every node in time, also after lost nights and nodes."""
 
 import pytest
 from hypothesis import given

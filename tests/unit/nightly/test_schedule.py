@@ -1,4 +1,4 @@
-"""What sbatch, scrontab and systemd are told."""
+"""Entries for sbatch, scrontab and systemd."""
 
 import datetime
 import os

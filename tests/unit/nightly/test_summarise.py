@@ -1,4 +1,4 @@
-"""What a night left, whole or in part, becomes its summary; nothing that is missing passes."""
+"""The results of a night, complete or partial, become its summary; missing results never pass."""
 
 import dataclasses
 import json

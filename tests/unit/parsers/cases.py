@@ -1,4 +1,4 @@
-"""A recorded output of every parser, and what may be read from it."""
+"""A recorded output of every parser, and the values that may be read from it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a parser makes of mutated output, and whether that is right."""
+"""The reading of mutated output by a parser, and its comparison with the right reading."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What libraries, launchers and shells say on standard output, by who says it: ``tests/data/talk/lines.txt``."""
+"""Lines of libraries, launchers and shells on standard output, by speaker: ``tests/data/talk/lines.txt``."""
 
 from tests.unit.conftest import DATA
 

@@ -1,4 +1,4 @@
-"""Outputs of strangers' machines, with which the parsers were not made: the right reading, or why it is refused."""
+"""Outputs of other sites' machines, unknown to the parsers' authors: the right reading, or the reason of refusal."""
 
 from functools import partial
 

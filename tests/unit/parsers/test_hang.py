@@ -1,4 +1,4 @@
-"""What the watch of a job says, and what a check makes of it."""
+"""Reports of a job's watch, and a check's result from them."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Reports of HPCG, and what its rules say of them."""
+"""Reports of HPCG, and their result under its rules."""
 
 import pytest
 

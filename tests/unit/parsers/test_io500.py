@@ -1,4 +1,4 @@
-"""Results of IO500, and what its rules say of them."""
+"""Results of IO500, and their validity under its rules."""
 
 import pytest
 

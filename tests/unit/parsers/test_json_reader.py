@@ -1,4 +1,4 @@
-"""JSON that is not sound, or does not fit its structure, is refused with its line and key."""
+"""JSON that is invalid or does not fit its structure is refused with line and key."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What a node says before and after a step, and what others took of it meanwhile."""
+"""Snapshots of a node before and after a step, and the load by other programs between them."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""What Open MPI, UCX and Intel MPI say of the transports that they use, as recorded and published."""
+"""Reports of Open MPI, UCX and Intel MPI about their transports, recorded and published."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""IOR, mdtest, BT-IO and IOzone: what is read from recorded output, and what is refused."""
+"""IOR, mdtest, BT-IO and IOzone: values read from recorded output, and refused output."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The checks that a budget takes, and what each has found."""
+"""The checks that a budget selects, and the past findings of each."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""The fit gives back a machine of which it sees the ping-pong and the burst."""
+"""The fit recovers a machine from its ping-pong and burst."""
 
 import pytest
 

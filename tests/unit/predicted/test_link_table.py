@@ -1,4 +1,4 @@
-"""The busiest link of a simulated case is shown; what was measured has none."""
+"""The busiest link of a simulated case is shown; measured cases have none."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What is predicted stands beside the same figure of the same case, and only what is worse than its error is named."""
+"""Predicted figures beside measured ones of the same case; only figures worse than the error are named."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the rule does with named nodes, how nodes stand, and actions in words."""
+"""The rule's decisions on named nodes, the states of nodes, and actions in words."""
 
 import itertools
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Which nodes a confirmed finding names, and which it does not."""
+"""The nodes that a confirmed finding names."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which checks a node in quarantine has to pass, and when it has."""
+"""The checks that a node in quarantine must pass, and the decision that it has."""
 
 import json
 

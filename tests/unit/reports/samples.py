@@ -1,4 +1,4 @@
-"""Recorded reports (see tests/data/reports/recorder) and what the tests make of them."""
+"""Recorded reports (see tests/data/reports/recorder), and helpers that change them."""
 
 import copy
 import functools

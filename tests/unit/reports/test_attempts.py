@@ -1,4 +1,4 @@
-"""Which attempt is one at which case: repeated, put on nodes, and measured again."""
+"""Attempts of a case: repeated, placed on nodes, and re-measured."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A bundle holds what a ticket needs of a finding, and nothing that is nobody else's business."""
+"""A bundle has all that a ticket about a finding needs, and nothing private."""
 
 import json
 import tarfile

@@ -1,4 +1,4 @@
-"""Two runs beside each other: what is of the same metric, what changed, and how sure that is."""
+"""Comparison of two runs: same metrics, changes, and the certainty of changes."""
 
 import csv
 import io

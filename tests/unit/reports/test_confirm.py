@@ -1,4 +1,4 @@
-"""What was out of bounds and was measured again: in its allocation or on the same nodes, then on others."""
+"""Re-measured out-of-bounds metrics: in the allocation or on the same nodes, then on others."""
 
 import pytest
 

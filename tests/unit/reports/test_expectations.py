@@ -1,4 +1,4 @@
-"""What a run lacks of what its site expects."""
+"""Results that a site expects and a run lacks."""
 
 import pytest
 

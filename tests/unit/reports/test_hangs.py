@@ -1,4 +1,4 @@
-"""A case that a node kept from being measured: what is left is measured without it, and nobody else is blamed."""
+"""A case with a node that hung: the rest is measured without it, and no other node is blamed."""
 
 import json
 

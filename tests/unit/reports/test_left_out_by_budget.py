@@ -1,4 +1,4 @@
-"""What a budget left out is told by name, and makes no verdict INCOMPLETE; what else is missing still does."""
+"""Cases left out by a budget are named and do not make a verdict INCOMPLETE; other missing cases do."""
 
 import json
 

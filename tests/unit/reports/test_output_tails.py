@@ -1,4 +1,4 @@
-"""What failed jobs said stands in the page, with links that lead there also from a copy of the run's folder."""
+"""The page shows the output of failed jobs, with links that also work in a copy of the run's folder."""
 
 import html
 import json

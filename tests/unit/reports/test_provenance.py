@@ -1,4 +1,4 @@
-"""The tables of what ran where."""
+"""The tables of programs and nodes."""
 
 from reports.show.provenance import listings
 from tests.unit.reports.samples import case, complete, judged, latency

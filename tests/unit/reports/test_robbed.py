@@ -1,4 +1,4 @@
-"""What was out of bounds while others used the machine that the nodes share blames nobody, unless it insists."""
+"""Out-of-bounds metrics during others' load on a shared machine blame no node, unless all re-measurements do."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The timeline draws the times that the record has, and nothing else."""
+"""The timeline draws exactly the recorded times."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a mode has to run follows from the features of a site, and no feature is lost in silence."""
+"""A mode's required runs follow from the features of a site; no feature is lost silently."""
 
 import pathlib
 

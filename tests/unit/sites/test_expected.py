@@ -1,4 +1,4 @@
-"""``expected.yaml``: what a site lacks or leaves out, with a reason; and the site of a report."""
+"""``expected.yaml``: results that a site lacks or leaves out, with a reason; and the site of a report."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""ReFrame's options of a mode select the cases that the table says that it takes."""
+"""ReFrame's options of a mode select the cases in the mode's table."""
 
 import re
 

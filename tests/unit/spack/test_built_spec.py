@@ -1,4 +1,4 @@
-"""Which spec a program belongs to; the files are Spack's, cut to the packages that are asked of them."""
+"""The spec of a program; Spack's files, cut to the packages in question."""
 
 import json
 import os

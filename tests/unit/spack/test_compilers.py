@@ -1,4 +1,4 @@
-"""Compilers that a site declares and those that the solver took; the locks are Spack's, cut to what is asked."""
+"""Compilers that a site declares, and compilers that the solver took; the locks are Spack's, shortened."""
 
 import json
 from pathlib import Path

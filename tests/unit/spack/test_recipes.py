@@ -1,4 +1,4 @@
-"""What can be said of environments and recipes without Spack: that they are well-formed and belong together."""
+"""Environments and recipes without Spack: they are well-formed and belong together."""
 
 import ast
 

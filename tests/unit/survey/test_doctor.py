@@ -1,4 +1,4 @@
-"""What `kappa doctor` reads of machines, quotas and MPI programs, and what it makes of it."""
+"""Readings of `kappa doctor` of machines, quotas and MPI programs, and its conclusions."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""What versions of Slurm from 22.05 to 25.05 write otherwise than the embedded cluster's."""
+"""Formats of Slurm versions 22.05 to 25.05 that differ from the embedded cluster's."""
 
 import pathlib
 

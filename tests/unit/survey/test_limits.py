@@ -1,4 +1,4 @@
-"""Limits of jobs: which are shown, which are too small, and with which remedy."""
+"""Limits of jobs: shown limits, limits that are too small, and their remedy."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Which launcher starts ranks of which MPI library, by what srun offers."""
+"""The launcher of each MPI library, by the options of srun."""
 
 import pathlib
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""``kappa catalogue``: what is new in the suite is taken, also where a site names it already."""
+"""``kappa catalogue`` accepts new names of the suite, also if a site uses them already."""
 
 import pytest
 

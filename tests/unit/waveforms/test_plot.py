@@ -1,4 +1,4 @@
-"""``emt-plot``: what is read, what is kept of long waveforms, and what is refused."""
+"""``emt-plot``: accepted files, reduction of long waveforms, and refused files."""
 
 import h5py
 import numpy as np

@@ -1,5 +1,5 @@
 #!/bin/bash
-# prepare_boxes.sh STEPS NAME:X:Y:Z…: NAME.tpr, mdrun's input, of X x Y x Z boxes of GROMACS' 216 molecules of water each.
+# prepare_boxes.sh STEPS NAME:X:Y:Z…: write NAME.tpr, mdrun's input: X x Y x Z boxes of GROMACS's 216 water molecules.
 set -euo pipefail
 
 steps=$1 edge=1.86206  # nm

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage, in a job script: . ./build_link_use.sh SOURCE FOLDER
-# Builds the counter of what links carry, once for all jobs, and puts it beside this script: SimGrid loads it as a platform.
+# Builds the counter of link traffic, once for all jobs, and puts it beside this script: SimGrid loads it as a platform.
 (
     mkdir -p "$2"
     exec 9> "$2/lock"

@@ -13,22 +13,22 @@ MOST_CHARS = 300  # of a line of evidence
 TASKS = re.compile(r"srun: error: (\S{1,4096}): tasks? [\d,-]+: (.+)")
 SIGNALS = re.compile(r"(Segmentation fault|Bus error|Illegal instruction|Floating point exception|Aborted)\b")
 EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
-# What a shell and the loader end with when they cannot run a program; srun ends with the error's number instead.
+# Exit codes of shell and loader when they cannot run a program; srun exits with the error's number instead.
 NOT_RUN, NOT_RUN_BY_SRUN = (126, 127), (2, 8, 13)
 LOADER = re.compile(r".*(?:error while loading shared libraries: |symbol lookup error: ).*")
 BY_SRUN = re.compile(r".*error: execve\(\): .*")
 # Slurm ends a task whose prolog, of the site or of the job, fails or cannot be executed.
 BY_PROLOG = re.compile(r"error: .*\b[Tt]ask[_-]?[Pp]rolog\b.*(?:can not be executed|failed status).*")
-# MPI libraries abort where they notice that the other end is gone, too.
+# MPI libraries also abort if they notice that the other end is gone.
 OTHER_END = re.compile(
     r"retry count exceeded|endpoint timeout|connection (?:reset|refused|timed out)|no route to host|unreachable", re.I
 )
-# mpirun tells numbers; these in srun's words. Those that end a task by force follow from another's end.
+# mpirun prints numbers; these are srun's words for them. Signals that kill a task follow from another task's end.
 SIGNAL_NUMBERS = {
     4: "Illegal instruction", 6: "Aborted", 7: "Bus error", 8: "Floating point exception", 11: "Segmentation fault",
 }  # fmt: skip
 BY_FORCE = (9, 15)
-# Open MPI 4 and 5 tell of the first task only; the latter breaks its lines.
+# Open MPI 4 and 5 report the first task only; version 5 breaks its lines.
 NOTICED = re.compile(
     r"^[\w.-]{1,64} noticed that process rank \d+ with PID \d+ on node (\S{1,255}) exited on\s+signal (\d+).*", re.M
 )
@@ -37,13 +37,13 @@ NOT_STARTED = re.compile(
     r"[\s\S]{1,4096}?^ *Node: +(\S{1,255})$",
     re.M,
 )
-# Hydra's, which MPICH (a raw wait status) and Intel MPI (a signal) start programs with.
+# Messages of Hydra, the launcher of MPICH (raw wait status) and Intel MPI (signal).
 BAD_END = re.compile(
     r"^= +(?:RANK \d+ )?PID \d+ RUNNING AT (\S{1,255})\n= +(?:EXIT CODE|KILLED BY SIGNAL): (\d+).*", re.M
 )
-# Its proxies may write on one line.
+# Several of its proxies may write on one line.
 NOT_CREATED = re.compile(r"\[proxy:[\d:]{1,32}@([^\]\s]{1,255})\](?= (?:HYDU_create_process|HYD_spawn|\[proxy:))")
-# What Open MPI's and UCX's handlers write of a signal, on each node that gets one.
+# Messages of Open MPI's and UCX's signal handlers, on each node that gets a signal.
 RECEIVED = re.compile(r"\[([^\s:\]]{1,255}):[\d: ]{1,64}\] (?:Signal: [\w ]{1,64} \(|Caught signal )(\d+)\b")
 
 
@@ -55,7 +55,7 @@ def crashed(nodes, said, names):
     :param said: standard output and error. :param names: the nodes as one of Slurm's compact lists.
     """
     lines, found, otherwise = said.splitlines(), {}, False
-    # srun starts mpirun's daemons, too, and says how they have ended.
+    # srun also starts mpirun's daemons and reports how they ended.
     ends = by_mpirun(nodes, said)
     srun = not ends
     for hosts, end, line in ends or by_srun(lines):
@@ -64,7 +64,7 @@ def crashed(nodes, said, names):
             named = names(hosts) if "[" in hosts or "," in hosts else [hosts]
             started = SIGNALS.match(end) is not None
             found.update((node, (started, [line, *evidence])) for node in named if node not in found)
-            # Slurm then ends the prologs of the others, too, which says the same of them.
+            # Slurm then also ends the prologs of the other tasks, which print the same message.
             if any(map(BY_PROLOG.search, evidence)):
                 break
         elif not found:
@@ -90,11 +90,11 @@ def by_mpirun(nodes, said):
     received, ends = [(told.group(1), int(told.group(2))) for told in RECEIVED.finditer(said)], []
     for told in [*NOTICED.finditer(said), *BAD_END.finditer(said)]:
         number = int(told.group(2))
-        # Hydra tells of every node in no order of time, and adds 128 where there is a core.
+        # Hydra reports every node, in no order of time, and adds 128 for a core dump.
         if told.re is BAD_END and number in BY_FORCE:
             continue
         end = SIGNAL_NUMBERS.get(number % 128, f"Exited with exit code {number}")
-        # mpirun tells of one node only, also where most of them say themselves that they got this signal.
+        # mpirun reports one node only, even if most nodes themselves report this signal.
         alike = {host for host, signal in received if signal == number % 128}
         ends.append((told, f"Everywhere: {end}" if 2 * len(alike) > len(nodes) else end))
     not_run = f"Exited with exit code {NOT_RUN[-1]}"

@@ -33,10 +33,10 @@ import time
 MOST_PEERS = 64
 LONG_BYTES, CHUNK, PATIENCE_S = 1 << 20, 1 << 16, 4.0
 TICK_S, BURST, LONG_EVERY = 0.02, 4, 10
-# The first time after which TCP asks for a connection again (RFC 6298).
+# A slow connection took at least TCP's first repeat of its request, after 1 s (RFC 6298).
 SLOW_CONNECT_S, LAST_CONNECT_S = 0.9, 3.0
 LATE_S = 0.05
-# Of linux/socket.h, linux/in.h and linux/tcp.h; Python has no names for them.
+# From linux/socket.h, linux/in.h and linux/tcp.h; Python has no names for them.
 SO_RXQ_OVFL, SO_TIMESTAMPNS, IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_MTU, TCP_INFO = 40, 35, 10, 2, 14, 11
 DATAGRAM = struct.Struct(">16sHQd")  # token, sender, number, s since 1970 when it was sent
 HEADERS = 28  # of IPv4 and UDP
@@ -77,7 +77,7 @@ def meet(folder, own, tasks, seconds):
     os.makedirs(folder, exist_ok=True)
     deadline, found = time.monotonic() + seconds, {}
     while True:
-        # Each time anew: a change of its own makes a client of a network file system look again.
+        # Write it each time: a node's own change makes its network file system's client read the folder again.
         path = os.path.join(folder, own["node"])
         with open(path + ".part", "w") as file:
             json.dump(own, file)
@@ -99,11 +99,11 @@ def peers_of(own, nodes):
     return [nodes[(place + step) % len(nodes)] for step in (*range(1, half + 1), *range(-half, 0))]
 
 
-# ---- what others send -------------------------------------------------------------------------------------------
+# ---- receive from the peers -------------------------------------------------------------------------------------
 
 
 class Receiver:
-    """Receive what the peers send, in threads that end with the process."""
+    """Receive the peers' messages, in threads that end with the process."""
 
     def __init__(self):
         self.token = secrets.token_bytes(16)
@@ -219,7 +219,7 @@ def counters_of(connection):
     return {name: struct.unpack_from("@I", info, at)[0] for name, at in COUNTERS.items() if len(info) >= at + 4}
 
 
-# ---- what is sent to one peer -----------------------------------------------------------------------------------
+# ---- send to one peer -------------------------------------------------------------------------------------------
 
 
 class Peer:
@@ -239,7 +239,7 @@ class Peer:
         try:
             with socket.create_connection((self.address, self.ports[0]), timeout=patience_s) as connection:
                 connection.sendall(self.begin(LONG_BYTES))
-                # No sendall: its patience is for all of it, however slow the network.
+                # No sendall: its timeout covers the whole message, even on a slow network.
                 sent = 0
                 while sent < len(data):
                     sent += connection.send(data[sent : sent + CHUNK])
@@ -275,7 +275,7 @@ class Peer:
             except BlockingIOError:
                 continue  # no number is used up
             except OSError as error:
-                # An earlier one was answered by "connection refused"; else this node does not let it go.
+                # "Connection refused" answers an earlier datagram; any other error is this node's refusal to send.
                 if not isinstance(error, ConnectionRefusedError):
                     self.refused = f"{error.strerror} ({size + HEADERS} bytes)"
             self.count += 1
@@ -286,7 +286,7 @@ class Peer:
     def connect(self):
         one = socket.socket()
         one.setblocking(False)
-        # Leaves nothing behind (TIME_WAIT).
+        # Close without TIME_WAIT.
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("@ii", 1, 0))
         self.connects += 1
         with contextlib.suppress(OSError, TypeError):
@@ -312,7 +312,7 @@ class Peer:
                 self.stream.settimeout(PATIENCE_S)
                 self.stream.sendall(struct.pack(">Q", self.count))
                 self.stream.shutdown(socket.SHUT_WR)
-                # Until the peer has read it all.
+                # Wait until the peer has read everything.
                 self.stream.recv(1)
                 self.counters = counters_of(self.stream)
 
@@ -340,7 +340,7 @@ def train(peers, seconds):
 def answering(address, node, published):
     """Return another node that has the address, or whose adapter answers for it; ``None`` if there is none."""
     for other, told in sorted(published.items()):
-        # Two of Slurm's nodes may be one machine.
+        # Two Slurm nodes may be one machine.
         if other != node and address in told["addresses"] and told["macs"] != published[node]["macs"]:
             return other
     found = re.search(rf"^{re.escape(address or '-')}\s+\S+\s+0x2\s+(\S+)", read("/proc/net/arp"), re.MULTILINE)
@@ -364,7 +364,7 @@ def main():
     node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
     tasks = int(os.environ.get("SLURM_STEP_NUM_TASKS") or 1)
     receiver = Receiver()
-    # Of its own for each step: those of another have files with other ports.
+    # One folder per step: files of another step have other ports.
     step = ".".join(os.environ.get(name, "0") for name in ("SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_STEP_ID"))
     own = {"node": node, **receiver.published()}
     published = meet(os.path.join(arguments.folder, step), own, tasks, arguments.wait)
@@ -377,7 +377,7 @@ def main():
             peer.send_long(2 * PATIENCE_S)
     if peers:
         train(peers, arguments.seconds)
-        # Until the others have said how many datagrams there were: who tries again sends later.
+        # Wait until the peers have reported their number of datagrams: a peer that retries sends later.
         deadline = time.monotonic() + LAST_CONNECT_S + 3 * PATIENCE_S
         while any(peer.number not in receiver.sent for peer in peers) and time.monotonic() < deadline:
             time.sleep(0.1)

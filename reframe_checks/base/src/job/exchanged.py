@@ -28,7 +28,7 @@ def speaking_against(told):
         found[node] = ("link", f"long messages do not arrive between it and {count} of {most} nodes")
         left = [one for one in left if node not in ends(one)]
     named = [{"node": node, "reason": reason, "said": said} for node, (reason, said) in sorted(found.items())]
-    # Of two nodes that cannot reach each other nothing tells which it is, nor whether it is these two.
+    # In a job of two nodes that cannot reach each other, nothing shows which one is faulty, or if either is.
     links = {frozenset(ends(one)): one for one in left if len(nodes) > 2}
     for one in links.values():
         said = f"long messages from {one['node']} do not arrive at {one['peer']}: {one['failure']}"
@@ -54,7 +54,7 @@ def with_address_of_others(nodes, told, address_of):
     found = []
     for node in sorted(shared | set(nodes).difference(told)):
         for other in holders.get(address_of(node), ()):
-            # Two of Slurm's nodes may be one machine.
+            # Two Slurm nodes may be one machine.
             if other != node and told[other]["addresses"] != told.get(node, {}).get("addresses"):
                 said = f"it has the address of {node}, {address_of(node)}"
                 found.append({"node": other, "reason": "address", "peer": node, "said": said})

@@ -3,7 +3,7 @@
 Runs on Python 3.6, which old systems bring.
 """
 
-MOST_GROUPS = 32  # more that do not work at once are no fault of single nodes
+MOST_GROUPS = 32  # more groups that fail at the same time are no fault of single nodes
 
 
 def not_working(nodes, tried):
@@ -12,7 +12,7 @@ def not_working(nodes, tried):
     ``tried(groups, patience)`` tries all groups at once, with ``patience`` times the usual patience, and returns for
     each whether it works. If two nodes work alone, but not together, each is tried beside a node of a working group.
     """
-    # Where the whole works, both halves do, and where it does not and both halves do, no node can be told.
+    # If the whole works, both halves do. If the whole fails and both halves work, no node can be named.
     suspects, working, pairs, groups = {}, [], [], halves_of(nodes)
     while groups:
         if len(groups) > MOST_GROUPS:

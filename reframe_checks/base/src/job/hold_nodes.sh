@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Usage, as the first command of a job script: . ./hold_nodes.sh HOLD_S LIMIT_S STDOUT STDERR
-# The script runs itself as a child, which measures; then it holds the nodes for up to HOLD_S seconds until ReFrame has
-# judged the figures, and measures once more if they are out of bounds. If the child has started a watch (watch_nodes.sh),
-# it is ended with it, or asked for the node that made it fail.
-# Otherwise ranks that wait for a crashed one hold the nodes until the time limit.
+# The script runs itself as a child, which measures. It then holds the nodes for up to HOLD_S seconds until ReFrame has
+# judged the figures, and re-measures if they are out of bounds. If the child has started a watch (watch_nodes.sh), the
+# watch ends with the child, or names the node that made the child fail.
+# SLURM_KILL_BAD_EXIT: otherwise, ranks that wait for a crashed rank hold the nodes until the time limit.
 export SLURM_KILL_BAD_EXIT=${SLURM_KILL_BAD_EXIT-1}
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" || -n ${SLURM_ARRAY_TASK_ID-} ]]; then return 0; fi
 hold_s=$1 limit_s=$2 stdout=$3 stderr=$4
@@ -23,11 +23,11 @@ measure() {
 }
 rm -rf kappa_measured kappa_answer kappa_watch kappa_ended first_measurement
 ended='' said='' measuring=''
-# Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`): the measurement
-# gets it and cleans up, for which what it waits for is ended, and only then the script ends.
+# Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`). The measurement
+# then gets the signal, its current command is ended so that it can clean up, and the script ends last.
 trap 'trap "" TERM INT; ended=yes; [[ -z $measuring ]] || end_script "$measuring"' TERM INT
 measure
-# A second measurement must fit into the time limit, which begins before the script does.
+# A second measurement must fit into the time limit, which starts before the script.
 if [[ $status == 0 && -z $ended ]] && (( hold_s > 0 && 5 * SECONDS / 2 + hold_s < limit_s )); then
     touch kappa_measured
     for (( i = 0; i < 10 * hold_s; i++ )); do
@@ -47,6 +47,6 @@ if [[ $said == again && -z $ended ]]; then
         rmdir first_measurement || true
     fi
 fi
-# Of a job that Slurm lists no more this says that it was not forgotten, and how it ended.
+# If Slurm no longer lists the job, this file shows that the job ended, and how.
 if [[ -z $ended ]]; then echo "$status" > kappa_ended || true; fi
 exit "$status"

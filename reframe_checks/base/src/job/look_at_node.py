@@ -19,11 +19,11 @@ HEARTBEAT = struct.Struct("8sQqd96s")  # as in heartbeat.hpp
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 MOST_ADDRESSES = 8
-MOST = 1  # process told of each kind: srun mixes lines of several nodes that are longer than 1024 bytes
+MOST = 1  # reported process of each kind: srun mixes lines of several nodes that are longer than 1024 bytes
 # As in `base/load_watch.py`: Slurm runs it before each task.
 PROLOG = "node_watch.sh"
-# System calls on files, of which none waits for another program but at a FIFO: number -> name, and which argument is a
-# path (else a file descriptor). See syscalls(2) and the kernel's tables of them.
+# System calls on files; except on a FIFO, none waits for another program. Number -> name, and the argument that is a
+# path (else a file descriptor). See syscalls(2) and the kernel's tables of system calls.
 OF_PATHS = {
     "x86_64": {
         2: ("open", 0), 4: ("stat", 0), 6: ("lstat", 0), 21: ("access", 0), 59: ("execve", 0), 76: ("truncate", 0),
@@ -45,7 +45,7 @@ OF_FILES = {
     "aarch64": {44: "fstatfs", 46: "ftruncate", 47: "fallocate", 61: "getdents64", 80: "fstat", 82: "fsync",
                 83: "fdatasync"},
 }  # fmt: skip
-# Functions in which the kernel waits for a file system or its server, for those whose process does not tell its call.
+# Kernel functions that wait for a file system or its server; for processes whose system call is hidden.
 OF_FILE_SYSTEMS = re.compile(
     r"(?:_{0,2}(?:fuse|nfs[34]?|rpc|xprt|ll|ldlm|ptlrpc|osc|mdc|lov|cl_sync|obd|cifs|smb[23]?|ceph|p9|v9fs|afs|autofs\d?|"
     r"gpfs|cxi[A-Z]|beegfs|fhgfs|gfs2|ocfs2|jbd2|ext4|xfs|btrfs)_\w+|request_wait_answer|io_schedule\w*|"
@@ -169,7 +169,7 @@ def look():
             stopped.append(told)
         elif states.strip("SD") == "" and used_s == 0 and first["moved"] == now["moved"]:
             waits = waits_of(pid)
-            # Asleep are most; a file system that does not answer lets some wait so, that they may be killed.
+            # Most processes sleep. Some also sleep, killable, in a wait for a file system that does not answer.
             if states == "DD" or (waits and waits == waited):
                 blocked.append({**told, "waits": waits})
         mapped = library_of(pid)
@@ -181,7 +181,7 @@ def look():
         "stopped": stopped[:MOST],
         "blocked": blocked[:MOST],
         "late": late[:MOST],
-        # An MPI that does not start: hardly any time since the rank's own start, and none now.
+        # MPI does not start: hardly any processor time since the rank's start, and none now.
         "asleep": bool(ranks)
         and all(
             used_s <= IDLE_SHARE * BETWEEN_S and cpu_s < ASLEEP_CPU_S and age_s > ASLEEP_AGE_S

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Usage, in a job script: . ./node_folder.sh PATH
-# Makes a folder of the job on each node's own storage, of the same name on all: $folder, which is removed when the job ends,
-# fails, times out or is cancelled. What a job that was killed outright has left there is removed by a later one.
-# It is kept by a step beside the measurement: a job that is cancelled can start none that would remove it.
+# Makes $folder, the job's folder on each node's own storage, with the same path on all nodes. Removes it when the job
+# ends, fails, times out or is cancelled. A later job removes the folder of a job that was killed outright.
+# A step beside the measurement keeps the folder: a cancelled job cannot start a step that removes it.
 folder=$1/kappa.$SLURM_JOB_ID
 on_each_node() { srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mpi=none "$@"; }
-# A day is longer than any job here may take. What is measured fails on a node where the folder cannot be made.
+# A day is longer than the limit of any job here. If a node cannot make the folder, the measurement fails there.
 # shellcheck disable=SC2016  # the nodes' shells expand it
 exec {kept}< <(KAPPA_WATCH=yes SLURM_OVERLAP=1 on_each_node --input=none bash -c '
     trap "for _ in {1..50}; do rm -rf \"\$2\" && exit; sleep 0.1; done; exit 1" TERM

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One node's part of a step that many nodes do, each by itself: in nodes/NODE, which sees what the stage folder holds, and
-# in which its output and its exit status lie.
-# It ends well whatever became of the part, so that nothing ends the others; unless it is told to end, as the part is then.
+# Runs one node's part of a step in which each node works alone. The part runs in nodes/NODE, which links to the files
+# of the stage folder and gets the part's output and exit status.
+# Succeeds even if the part fails, so that Slurm does not end the other parts. A signal ends the part and this script.
 # usage: on_node.sh PART STDOUT STDERR
 set -uo pipefail
 # shellcheck source=/dev/null
@@ -12,7 +12,7 @@ rm -rf "$own"
 mkdir -p "$own" && cd "$own" || exit 0
 ln -s ../../* .
 rm -f nodes "$stdout" "$stderr"
-# What srun says of this step is no wish for those that the part starts.
+# srun's options of this step must not apply to steps that the part starts.
 unset "${!SLURM_CPU_BIND@}" "${!SLURM_STEP@}" "${!SLURM_MEM_BIND@}" SLURM_DISTRIBUTION SLURM_NNODES SLURM_NPROCS \
     SLURM_NTASKS SLURM_NTASKS_PER_NODE SLURM_KILL_BAD_EXIT SLURM_NO_KILL
 bash "$part" >"$stdout" 2>"$stderr" &

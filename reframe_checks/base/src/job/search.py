@@ -26,8 +26,8 @@ from exchange import address_of
 from exchanged import speaking_against, with_address_of_others
 from halves import MOST_GROUPS, not_working
 
-MOST_ASKED = 8  # nodes, for a program that another cannot run
-TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
+MOST_ASKED = 8  # nodes asked for a program that another node cannot run
+TIMES_EXPECTED = 5  # after this multiple of the expected time alone, MPI is in doubt
 
 
 class Search:
@@ -52,18 +52,18 @@ class Search:
         nodes = [node for node in left if node not in lost]
         [told] = steps.looks([nodes], 1) if nodes else [{}]
         if not told:
-            # Slurm ends the whole step where one node refuses it.
+            # Slurm ends the whole step if one node refuses it.
             for look in steps.looks([[node] for node in nodes[:MOST_GROUPS]], 1):
                 told.update(look)
         unseen = sorted(node for node, look in told.items() if look.get("unseen"))
-        # What no node sees is gone, or its server is.
+        # A folder that no node sees is gone, or its server is.
         found += [{"node": node, "reason": "unseen"} for node in unseen if len(unseen) < len(told)]
         nodes = [node for node in nodes if node not in unseen]
         told = {node: look for node, look in told.items() if node not in unseen}
         found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
         taken = with_address_of_others(self.nodes, told, address_of)
         if taken:
-            # What else is found, as a silent node, may follow from it.
+            # Other findings, such as a silent node, may follow from it.
             return taken
         found += unexecutable(told, nodes[0]) if failed and nodes else []
         found += standing("stopped", stopped(told)) + standing("blocked", self.still_blocked(told))
@@ -77,7 +77,7 @@ class Search:
                 found = speaking_against(steps.exchange(nodes)) or self.without_mpi(nodes, told)
         ended = self.not_everywhere(crashed(self.nodes, said, steps.names), nodes) if failed else []
         if all(one["reason"] == "silent" for one in found) and any(BY_PROLOG.search(one["said"]) for one in ended):
-            return ended  # which keeps every step from starting there
+            return ended  # the failed prolog keeps every step from starting there
         return found or ended
 
     def not_everywhere(self, ended, nodes):

@@ -10,10 +10,10 @@ import signal
 import sys
 import time
 
-# What hangs is ended soon also where nothing else ends it.
+# End a hang even if nothing else does.
 signal.alarm(120)
 OWN_LIBRARY = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
-# As a program that is linked with it finds it: what is loaded before counts first.
+# Resolve symbols as in a program linked with the library: objects loaded earlier come first.
 MPI = ctypes.CDLL(None)
 
 
@@ -36,6 +36,6 @@ called(MPI.MPI_Comm_rank(world(), ctypes.byref(rank)))
 called(MPI.MPI_Comm_size(world(), ctypes.byref(size)))
 called(MPI.MPI_Barrier(world()))
 print(f"kappa-mpi {rank.value} of {size.value}", flush=True)
-# mpirun forwards it beside the end of the ranks, and now and then is the later one; who has it ends them.
+# Wait: mpirun may forward the output only after the ranks' end. The reader of the output ends the ranks earlier.
 time.sleep(5)
 called(MPI.MPI_Finalize())

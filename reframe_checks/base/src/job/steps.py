@@ -12,10 +12,10 @@ import time
 
 from exchange import MOST_PEERS
 
-# How long a step may take that nobody else has finished, and beside others: at least, and times the quickest.
+# Time limit of a step if no other step has finished; and if one has: at least, and as multiple of the quickest.
 ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
-# Where a node does not see the job's folder, Slurm starts the step in another one.
+# If a node does not see the job's folder, Slurm starts the step in another one.
 LOOK = """[ -r look_at_node.py ] && exec python3 -s ./look_at_node.py
 printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
 RUNS = """path=$(command -v "$1") || exit 0
@@ -41,7 +41,7 @@ def nodes_left():
     """Return the nodes that the job still has; ``None`` if Slurm does not answer, or has suspended the job."""
     answer = asked("squeue", "--noheader", "--jobs=" + os.environ["SLURM_JOB_ID"], "--format=%T %N")
     state, _, nodes = (answer or [""])[0].partition(" ")
-    # A running job has nodes: where none can be told, scontrol has not answered.
+    # A running job has nodes: without any, scontrol has not answered.
     return names(nodes) or None if state == "RUNNING" else None
 
 
@@ -69,7 +69,7 @@ def runs_on(nodes, program):
 def exchange(nodes):
     """Return the records of ``exchange.py`` for each pair of nodes, from the nodes that answer."""
     command = [*_step(nodes, "none"), "python3", "./exchange.py", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
-    # It tries again by itself, with patience.
+    # exchange.py itself retries with more patience.
     [lines] = _run([command], [len(nodes) * min(len(nodes) - 1, MOST_PEERS)], "", 2)
     return [one for one in (_whole(line.rpartition(" ")[0]) for line in lines) if isinstance(one, dict)]
 
@@ -88,17 +88,17 @@ def starts_of_mpi(groups, patience, library, launcher):
         mpi = next((word.partition("=")[2] for word in launcher if word.startswith("--mpi=")), "")
         commands = [_step(group, mpi) for group in groups]
     else:
-        # It starts its daemons by srun, beside those of the measurement.
+        # mpirun starts its daemons by srun, beside the measurement's daemons.
         start = ["env", "SLURM_OVERLAP=1", launcher[0]]
         commands = [[*start, "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
     program = ["python3", os.path.abspath("start_mpi.py"), library]
-    # One rank that has left the barrier has met all others there.
+    # If one rank has left the barrier, all ranks have entered it.
     found = _run([command + program for command in commands], [1] * len(groups), "kappa-mpi ", patience)
     return [any(line.endswith(f" of {len(groups[number])}") for line in lines) for number, lines in enumerate(found)]
 
 
 def _step(nodes, mpi):
-    # Slurm's PMIx plug-in takes a node's number in the step for that in the job (src/ring_of_links.sh).
+    # Slurm's PMIx plug-in mistakes a node's number in the step for its number in the job (src/ring_of_links.sh).
     listed, count = ",".join(nodes), len(nodes)
     return [
         "env", f"SLURM_JOB_NODELIST={listed}", "SLURM_OVERLAP=1", "srun", *([f"--mpi={mpi}"] if mpi else []),

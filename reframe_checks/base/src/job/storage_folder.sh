@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Usage, in a job script: . ./storage_folder.sh PATH
-# Makes the job's own folder on a storage target: $folder, which is removed when the job ends, fails, times out or is
-# cancelled. What a job that was killed outright has left there is removed by a later one.
-# A day is longer than any job here may take.
+# Makes $folder, the job's folder on a storage target. Removes it when the job ends, fails, times out or is cancelled.
+# A later job removes the folder of a job that was killed outright.
+# A day is longer than the limit of any job here.
 find "$1" -maxdepth 1 -name 'kappa.*' -user "$(id -u)" -mmin +1440 -exec rm -rf {} + || true
 folder=$(mktemp -d "$1/kappa.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-# Once: Slurm may send it again, and the removal shall not end of it. hold_nodes.sh ends what the script waits for.
+# Handle the signal once: a second one must not stop the removal. hold_nodes.sh ends the script's current command.
 trap 'trap "" TERM INT; exit 143' TERM INT

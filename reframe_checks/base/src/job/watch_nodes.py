@@ -24,6 +24,7 @@ import steps
 from search import Search
 
 POLL_S, QUIET_S, SHARE_LATER = 2, 15, 0.25
+MOST_POLLS_ALONE = 3
 MOST_FILES, MOST_BYTES = 64, 4 << 20
 OWN = ("watch.err", "kappa_watch", "kappa_peers", "load_watch")
 
@@ -33,8 +34,8 @@ class MeasurementFailedError(Exception):
 
 
 class Watch:
-    def __init__(self, search):
-        self.search, self.began_s = search, time.monotonic()
+    def __init__(self, search, script):
+        self.search, self.script, self.began_s = search, script, time.monotonic()
 
     @property
     def elapsed_s(self):
@@ -42,9 +43,13 @@ class Watch:
 
     def until_named(self):
         """Return the findings as soon as there is one."""
-        files, changed_s, due_s = written(), 0.0, 0.0
+        files, changed_s, due_s, alone = written(), 0.0, 0.0, 0
         while True:
             time.sleep(POLL_S)
+            # hold_nodes.sh signals at once when the script ends. After SIGKILL of the job nobody does.
+            alone = 0 if os.path.exists(f"/proc/{self.script}") else alone + 1
+            if alone == MOST_POLLS_ALONE:
+                sys.exit(0)
             now_s, seen = self.elapsed_s, written()
             if seen != files:
                 files, changed_s = seen, now_s
@@ -121,10 +126,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGUSR1, measurement_failed)
     script, expected_s, program, *launcher = sys.argv[1:]
-    watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher))
-    # Now, for the script has ended when the files are read.
+    watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher), script)
+    # Now: the script has ended by the time the files are read.
     said = [output_of(script, number) for number in (1, 2)]
-    # By the one hold_nodes.sh finds this process, for the other watch_nodes.sh waits.
+    # hold_nodes.sh finds this process by the file; watch_nodes.sh waits for the printed line.
     whole("kappa_watch", f"{os.getpid()}\n")
     print("ready", flush=True)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -135,7 +140,7 @@ def main():
         if named:
             watch.say("crash", named)
         return
-    # That it is ended makes it fail.
+    # The measurement fails because the watch ends it: ignore the signal of that failure.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     watch.say("hang", named)
     end(int(script))

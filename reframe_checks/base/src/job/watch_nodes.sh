@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage, in a job script whose environment is set up: . ./watch_nodes.sh EXPECTED_S PROGRAM LAUNCHER…
-# Starts the watch (watch_nodes.py) in the background and goes on when it is ready; it has the environment that the job's
-# programs get. hold_nodes.sh, which runs this script, ends it. Without Python 3.6 the job goes on unwatched, and says so.
+# Starts the watch (watch_nodes.py) in the background, with the environment of the job's programs, and waits until it is
+# ready. hold_nodes.sh ends the watch. Without Python 3.6, this prints a message, and the job continues without a watch.
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" ]]; then
     rm -f hang.json kappa_watch
     if ! read -r -t 20 _ < <(KAPPA_WATCH=yes exec python3 -s ./watch_nodes.py "$$" "$@" 2> watch.err); then

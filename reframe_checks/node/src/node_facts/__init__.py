@@ -67,6 +67,6 @@ def collected(rooms):
     for name, told in rooms:
         try:
             facts.update(told())
-        except Exception as error:  # a kernel that writes what no other did must not hide the rest
+        except Exception as error:  # an unknown format of one kernel file must not hide the other facts
             facts["failed." + name] = f"{type(error).__name__}: {error}"
     return facts

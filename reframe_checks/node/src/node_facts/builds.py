@@ -17,7 +17,7 @@ def facts(names):
 
 def place(name, compiler, folders):
     if re.search(r"\.(?:a|so[\d.]*|o)$", name):
-        # The name as it is where there is no such file.
+        # The compiler prints the name unchanged if there is no such file.
         path = said(compiler, "-print-file-name=" + name).strip() if compiler else ""
         return os.path.realpath(path) if os.path.isabs(path) else None
     paths = (os.path.join(folder, name) for folder in folders)

@@ -15,13 +15,13 @@ def links():
     for address in entries(PCI):
         kind = kind_of(read(PCI, address, "class") or "")
         width, widest = (read(PCI, address, name + "_link_width") for name in ("current", "max"))
-        # "0" or "255" where there is no link.
+        # "0" or "255": no link.
         if not kind or width in (None, "", "0", "255"):
             continue
         name = f"pcie.{kind}.{address}"
         yield name + ".width", int(width)
         yield name + ".widest", int(widest) if (widest or "").isdigit() else None
-        if kind in ("nvme", "network", "infiniband"):  # a GPU that does nothing slows its link down
+        if kind in ("nvme", "network", "infiniband"):  # an idle GPU slows its link down
             yield name + ".speed", read(PCI, address, "current_link_speed")
         yield name + ".driver", link_name(PCI, address, "driver")
 

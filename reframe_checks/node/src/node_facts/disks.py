@@ -11,9 +11,9 @@ QUEUE = (
     "wbt_lat_usec", "io_poll", "io_timeout", "iostats", "add_random", "logical_block_size", "physical_block_size",
 )  # fmt: skip
 DEVICE = ("queue_depth", "state", "timeout")
-# Of network file systems, too.
+# Network file systems have these, too.
 OF_BACKING = ("read_ahead_kb", "min_ratio", "max_ratio", "strict_limit")
-# Layers of devices, one on the other.
+# Maximum number of layers of devices.
 DEEPEST = 8
 
 

@@ -11,14 +11,14 @@ import shutil
 import socket
 import sys
 
-# MPI and what it stands on, threads, mathematics, memory, GPUs, files, Python and the shell.
+# MPI and the libraries below it, threads, mathematics, memory, GPUs, files, Python and the shell.
 SETTING = re.compile(
     r"(?:OMPI_MCA|PMIX_MCA|PRTE_MCA|I_MPI|MPICH|MPIR|MV2|MVP|MPI|HCOLL|SHARP|UCX|UCC|MXM|FI|PSM[23]?|HFI|IBV|RDMAV|MLX[45]|"
     r"IPATH|GASNET|SHMEM|HWLOC|PAMI|OMP|GOMP|KMP|ACC|TBB|MKL|OPENBLAS|GOTO|BLIS|NUMEXPR|VECLIB|FFTW|MALLOC|LD|GLIBC|"
     r"CUDA|NCCL|RCCL|NVSHMEM|HIP|ROCR|HSA|ZE|SYCL|ROMIO|HDF5|DARSHAN|LC|LMOD|SPACK|CONDA|JULIA)_\w+|PYTHON\w+"
     r"|PATH|MODULEPATH|TMPDIR|TMP|TEMP|LANG|LANGUAGE|TZ|HOME|SHELL|USER|LOGNAME|VIRTUAL_ENV|BASH_ENV|ENV"
 )
-# Of one task, or of which cards Slurm gave it.
+# Variables of one task, or of the GPUs that Slurm gave it.
 OWN = re.compile(
     r"SLURM\w*|PMI\d?_\w+|PMIX_(?!MCA_)\w+|OMPI_(?!MCA_)\w+|HYD\w*|MPI_(?:LOCAL|RANK|NRANKS)\w*|KAPPA_\w+|_"
     r"|(?:OMPI|PRTE)_MCA_(?:ess|orte|prte|oob|plm|routed|rmaps|shmem|initial|state|regx)_\w+"
@@ -27,7 +27,7 @@ OWN = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 SECRET = re.compile(r"token|passw|secret|key|credential|auth|cookie|://[^/@\s]*:[^/@\s]*@", re.IGNORECASE)
 SHOWN_CHARS = 200
-# By which name of a program jobs start it, whichever file it is.
+# Names by which jobs start programs, whatever the file.
 COMMANDS = (
     "python3", "python", "perl", "bash", "sh", "env", "awk", "sed", "make", "cmake", "cc", "c++", "gcc", "g++", "ld",
     "gfortran", "mpicc", "mpicxx", "mpifort", "mpirun", "mpiexec", "srun", "ssh", "numactl", "taskset", "nvcc",
@@ -36,7 +36,7 @@ COMMANDS = (
 
 
 def facts():
-    # Of the task itself, where the check tells it: what starts Python may have changed it.
+    # The check passes the task's own PATH: the start of Python may have changed it.
     path = os.environ.get("KAPPA_PATH") or os.environ.get("PATH", "")
     found = {}
     for name, value in {**os.environ, "PATH": path}.items():

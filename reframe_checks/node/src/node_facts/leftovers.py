@@ -16,17 +16,17 @@ FOLDERS = {"/dev/shm": "shared_memory_files", "/tmp": "temporary_files"}
 OLD_S = 24 * 3600
 LARGE_KIB = 1 << 20
 SHOWN = 8
-# Of a core, over the life of a process that is some seconds old: what daemons take in bursts is far less.
+# Share of a core over the life of a process some seconds old. Bursts of daemons take far less.
 BUSY_SHARE, BUSY_AGE_S = 0.25, 4
-# For a folder with millions of files.
+# Time limit for a folder with millions of files.
 PATIENCE_S = 5
 # A process keeps its environment when its parent ends. Only its user and root may read it: the job's user does not see
-# which job another's process is of.
+# the job of another user's process.
 JOB = re.compile(r"(?:^|\0)SLURM_JOB_ID=(\d+)")
-# Its control group, which all may read, is /slurm/uid_1000/job_7/step_0 in version 1, and in version 2
-# /system.slice/slurmstepd.scope/job_7/step_0; where several nodes are on a machine, their names are beside slurm.
+# All users may read its control group: /slurm/uid_1000/job_7/step_0 in version 1, in version 2
+# /system.slice/slurmstepd.scope/job_7/step_0. If a machine has several nodes, slurm's part has the node's name, too.
 GROUP_OF_JOB = re.compile(r"^\d+:[^:]*:/(?:.*/)?[^/]*slurm[^/]*/(?:.*/)?job_(\d+)(?:/|$)", re.MULTILINE)
-# From here on people have their numbers.
+# First user number of people.
 FIRST_USER = 1000
 NO_SHELLS = ("nologin", "false", "sync")
 
@@ -50,7 +50,7 @@ def facts():
     found.update({f"left.busy_process.{name}_cores": cores for name, cores in busy(processes, own).items()})
     found.update({f"left.outside_jobs.{name}": shown(texts) for name, texts in outside_jobs(processes).items()})
     for folder, name in FOLDERS.items():
-        # What is in memory only a program holds that runs; in /tmp a day is granted.
+        # Any file in memory from before the job is a leftover, a file in /tmp only after a day.
         before = began if folder == "/dev/shm" else now - OLD_S
         size, count = files_before(folder, before)
         found[f"left.{name}"] = count
@@ -65,7 +65,7 @@ def busy(processes, own):
     """Return name -> cores that processes of this name, outside the job, have kept busy since they began."""
     found = collections.Counter()
     for one in processes:
-        # Kernel threads, which have no memory, work for others.
+        # Kernel threads, which have no memory, work for other processes.
         if (one["job"] is not None and one["job"] == own) or one["kib"] == 0:
             continue
         try:
@@ -115,7 +115,7 @@ def is_older(pid, than_s):
 
 def seen_processes():
     own = os.environ.get("SLURM_JOB_ID")
-    # Of the virtual nodes that a job has on a cluster, this is that job, and tells nothing.
+    # On virtual nodes inside a job, this is the enclosing job, which is no evidence.
     around = {job_by_group("self")} - {own}
     for pid in of_this_node(filter(str.isdigit, entries("/proc"))):
         status = read("/proc", pid, "status")

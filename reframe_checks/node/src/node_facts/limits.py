@@ -13,7 +13,7 @@ LIMITS = {
     "limit.address_space_bytes": resource.RLIMIT_AS,
     "limit.core_bytes": resource.RLIMIT_CORE,
 }
-# Those that a survey does not need.
+# Limits that a survey does not need.
 OTHER_LIMITS = {
     "limit.cpu_time_s": resource.RLIMIT_CPU,
     "limit.file_bytes": resource.RLIMIT_FSIZE,
@@ -35,7 +35,7 @@ def facts():
     for name, number in {**LIMITS, **OTHER_LIMITS}.items():
         soft, hard = resource.getrlimit(number)
         found[name] = limit(soft)
-        # Programs raise theirs up to it.
+        # Programs can raise their limit up to the hard one.
         found[name + "_hard"] = limit(hard)
     found["limit.promised_memory_mib"] = promised_memory_mib()
     found["limit.group_memory_mib"] = group_memory_mib()
@@ -68,7 +68,7 @@ def promised_memory_mib():
 def group_memory_mib():
     """Return the memory that its control groups leave to the task; None without a limit."""
     lowest = lowest_of_groups("memory", "memory.limit_in_bytes", "memory.max")
-    # Version 1 writes a number near 2^63 for no limit.
+    # Version 1 writes a number near 2^63 if there is no limit.
     return lowest >> 20 if lowest is not None and lowest < 1 << 60 else None
 
 

@@ -6,7 +6,7 @@ from node_facts.files import entries, link_name, number, read
 
 NET, INFINIBAND = "/sys/class/net", "/sys/class/infiniband"
 ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_fifo_errors", "tx_carrier_errors")
-# Of the InfiniBand specification (PortCounters) as the kernel names them.
+# The kernel's names of the InfiniBand specification's error counters (PortCounters).
 IB_ERRORS = (
     "symbol_error",
     "port_rcv_errors",

@@ -4,7 +4,7 @@ import re
 
 from node_facts.files import first, number, read
 
-# What /proc/meminfo says of memory that somebody has, or that is free: what is left over, nobody has.
+# Entries of /proc/meminfo for used and free memory. The rest of the memory is unaccounted for.
 OWNED = (
     "MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "Slab", "KernelStack", "PageTables", "SecPageTables",
     "Percpu", "Hugetlb", "KReclaimable",

@@ -5,9 +5,9 @@ import re
 import subprocess
 
 PATIENCE_S = 60
-# Of modules that the job has loaded already: what its shell knows must not stand in for what the node finds.
+# State of modules that the job has loaded already: it must not hide a module that the node does not find.
 STATE = re.compile(r"LOADEDMODULES|_LMFILES_.*|__LMOD.*|_ModuleTable.*|__MODULES.*|MODULES_.*")
-# A login shell reads where modules are; `module load` of some versions fails with exit status 0.
+# A login shell reads the module paths; `module load` of some versions fails with exit status 0.
 LOAD = """
 if [[ -n $1 ]]; then export MODULEPATH=$1; fi
 module load "$2" && [[ ":${LOADEDMODULES-}" == *":$2"[:/]* || ":${LOADEDMODULES-}" == *":$2" ]]

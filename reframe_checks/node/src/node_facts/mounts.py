@@ -13,10 +13,10 @@ from node_facts.files import read
 ANSWER_SECONDS = 10
 NETWORK = re.compile(r"nfs\d?|lustre|gpfs|beegfs\S*|ceph|cifs|smb3|panfs|wekafs|afs|9p|fuse\.(?!fuse-overlayfs).+")
 OWN_OPTIONS = ("clientaddr=", "addr=", "mountaddr=", "mountport=", "stripe=")
-# Where users, containers and services mount what is theirs.
+# Folders in which users, containers and services mount their own file systems.
 NOT_ALIKE = ("/run/", "/var/lib/", "/tmp/", "/proc/", "/sys/")
 MOST_NETWORK_MOUNTS = 32
-# A home need not be on the node, and how full it is is not the node's matter.
+# A home need not be on the node, and its fill level is no fact of the node.
 OF_HOME = ("type", "source_kind", "point", "options", "answers", "permissions")
 
 
@@ -110,9 +110,9 @@ def at(path):
     of_table = ("type", "source", "source_kind", "root", "point", "options", "device")
     of_status = ("size_bytes", "free_bytes", "free_inode_share", "permissions", "writable")
     found = dict.fromkeys((*of_table, "answers", *of_status))
-    # What does not answer is not known to be missing.
+    # A path without an answer may exist.
     is_there, place, status, rights = within(ANSWER_SECONDS, asked, path) or (True, os.path.normpath(path), None, None)
-    # Read after it was asked, which may have mounted it (autofs).
+    # Read the table last: the access to the path may have mounted it (autofs).
     table = mounted()
     point = nearest(place, table)
     if not is_there:
@@ -125,7 +125,7 @@ def at(path):
     if status is not None:
         found["size_bytes"] = status.f_blocks * status.f_frsize
         found["free_bytes"] = status.f_bavail * status.f_frsize
-        # File systems that make inodes as they are needed say that there are none.
+        # File systems that create inodes on demand report 0 inodes.
         found["free_inode_share"] = round(status.f_favail / status.f_files, 3) if status.f_files else None
         found["permissions"] = rights
         found["writable"] = not status.f_flag & os.ST_RDONLY

@@ -8,7 +8,7 @@ import socket
 import statistics
 import time
 
-# Of more nodes than this each asks for so many, and is asked for by as many: all for all is the square of the nodes.
+# A node looks up at most this many nodes, and as many look it up: for all nodes, look-ups grow with the square.
 ASKED = 64
 
 
@@ -52,7 +52,7 @@ def group(number):
 
 
 def hosts():
-    """Yield the facts of looking up the job's nodes. Its own name stands apart: many nodes know it as 127.0.1.1."""
+    """Yield the facts of looking up the job's nodes. Its own name is separate: many nodes know it as 127.0.1.1."""
     own, took_s = os.environ.get("SLURMD_NODENAME"), []
     looked_up = asked(own, nodes_of_job())
     for name in looked_up:
@@ -63,7 +63,7 @@ def hosts():
             yield f"host.{name}", found
             yield f"way.{name}", no_way(found) if found else None
             yield f"taken.{name}", found if found and is_own(found) else None
-    # A single one is slow also where the node has much else to do.
+    # The median: a single look-up is also slow on a busy node.
     yield "lookup.median_ms", round(1000 * statistics.median(took_s or [0]))
     yield "lookup.names", len(looked_up)
 

@@ -12,7 +12,7 @@ import subprocess
 
 from node_facts.mounts import NETWORK, sha256, table
 
-# Beside the real file of a library (first part of its name): what it opens at run time, and the settings that it reads.
+# Paths from a library's real file (by first part of its name) to the plug-ins and settings that it opens at run time.
 OPEN_MPI = ("openmpi/*.so", "openmpi/lib/openmpi*/*.so", "../etc/openmpi-mca-params.conf", "/etc/openmpi/*.conf")
 OPENED = {
     "libmpi": OPEN_MPI,
@@ -34,7 +34,7 @@ def facts(programs, files):
     for path in filter(None, found.values()):
         roots += with_interpreter(path)
     objects, lost = linked(roots)
-    # What a plug-in does not find is of hardware that is not there.
+    # Libraries that only plug-ins lack do not count: they are for absent hardware.
     found["unresolved_libraries"] = sorted(lost)
     new = objects
     while new:

@@ -8,12 +8,12 @@ import socket
 from node_facts.files import entries, first, number, read
 
 CPUS = "/sys/devices/system/cpu"
-# Drivers of what jobs use: adapters, GPUs, parallel file systems, shared memory of MPI.
+# Drivers that jobs use: adapters, GPUs, parallel file systems, shared memory of MPI.
 MODULES = (
     "mlx5_core", "mlx5_ib", "ib_core", "hfi1", "irdma", "bnxt_en", "ice", "efa", "nvidia", "nvidia_peermem", "gdrdrv",
     "amdgpu", "lustre", "lnet", "ko2iblnd", "mmfs26", "beegfs", "knem", "xpmem",
 )  # fmt: skip
-# Words of the kernel's command line that are a node's own: by their keys, or by a UUID or an address in them.
+# Words of the kernel's command line that differ between nodes: by their key, or by a UUID or address in them.
 OWN_WORD = re.compile(
     r"(?:root|rootflags|resume|initrd|BOOT_IMAGE|BOOTIF|MAC|ip|ifname|bootdev|nfsroot|netroot|nfsaddrs|wwid|hostname|"
     r"systemd\.(?:hostname|machine_id)|rd\.(?:luks|lvm|md|iscsi|znet)\..*)=.*"

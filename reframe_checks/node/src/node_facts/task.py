@@ -8,9 +8,9 @@ import os
 
 from node_facts.files import read
 
-# Of sched(7).
+# Numbers of sched(7).
 POLICIES = {0: "other", 1: "fifo", 2: "round robin", 3: "batch", 5: "idle", 6: "deadline"}
-# Of ioprio_set(2); the class is in the bits above the level.
+# Classes of ioprio_set(2); the class is in the bits above the level.
 IO_CLASSES = ("none", "real time", "best effort", "idle")
 IO_LEVEL_BITS = 13
 # Number of the system call ioprio_get, by machine.
@@ -48,7 +48,7 @@ def facts():
 
 
 def scheduling(policy, priority):
-    # A child may be told to begin with the usual policy again.
+    # The flag resets children to the usual policy; it is no policy.
     name = POLICIES.get(policy & ~os.SCHED_RESET_ON_FORK, str(policy))
     return f"{name} {priority}" if priority else name
 
@@ -60,5 +60,5 @@ def io_priority():
     if value < 0:
         return None
     kind, level = value >> IO_LEVEL_BITS, value & ((1 << IO_LEVEL_BITS) - 1)
-    # Without a class of its own a task has one by its priority, and some kernels tell that.
+    # A task without its own class gets one from its priority; some kernels report that class.
     return "none" if kind == 0 else f"{IO_CLASSES[kind & 3]} {level}"

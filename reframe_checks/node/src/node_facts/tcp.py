@@ -20,9 +20,9 @@ NAMES = (
     "ipv4/ip_no_pmtu_disc",
     "netfilter/nf_conntrack_max",
 )
-# Follow from the memory, are secret, or say what could be chosen.
+# Values that follow from the memory, are secret, or list the choices.
 NOT_SET = ("tcp_mem", "tcp_max_orphans", "tcp_max_tw_buckets", "tcp_fastopen_key", "tcp_available_", "tcp_allowed_")
-# Whose questions for an address it answers, and with which address it asks.
+# Per interface: answers and source addresses of ARP, forwarding, and the check of source addresses.
 OF_INTERFACES = ("arp_announce", "arp_filter", "arp_ignore", "forwarding", "proxy_arp", "rp_filter")
 
 

@@ -1,4 +1,4 @@
-"""The load beside a campaign: it is there, ends with what it is beside, and nobody takes it for granted."""
+"""The load beside a campaign: it runs, ends with the campaign, and is verified."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""``kappa fault-campaign run`` without a round: what is refused, what goes on, and the tables of what was done."""
+"""``kappa fault-campaign run`` without a round: refused options, continued campaigns, and tables of past rounds."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""What is no node's fault: what a disturbed validation said, and the table of it."""
+"""Disturbances that are no node's fault: the reports of disturbed validations, and their table."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A fault of the operator's own: two commands on a drawn node, and what is said when one of them fails."""
+"""An operator's own fault: two commands on a drawn node, and the message if one of them fails."""
 
 import dataclasses
 import random

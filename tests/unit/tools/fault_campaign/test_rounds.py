@@ -1,4 +1,4 @@
-"""Which rounds there are, and a round's run with `kappa validate` replaced by a script."""
+"""The rounds of a campaign, and a round's run with `kappa validate` replaced by a script."""
 
 import contextlib
 import os

@@ -1,0 +1,76 @@
+"""What the dossier's page shows of a clause about other clauses' figures: facts, and a table of the figures."""
+
+from dataclasses import dataclass
+
+from kappa.core.ground.figures import NOTHING, figure
+from reports.acceptance.index_verdict import IndexVerdict
+from reports.acceptance.judge import ClauseVerdict
+from reports.acceptance.retained import RetainedVerdict
+
+_MET = {True: "✔ met", False: "✘ not met", None: "○ incomplete"}
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """``facts`` are (title, words); each row has a cell for each title of ``header``."""
+
+    facts: tuple[tuple[str, str], ...]
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    note: str
+
+
+def piece_table(verdict: ClauseVerdict) -> PieceTable | None:
+    """Return the table of a retained clause or an index; ``None`` for other clauses and without figures."""
+    if verdict.retained:
+        return _retained(verdict.retained)
+    return _index(verdict.index) if verdict.index else None
+
+
+def _retained(found: RetainedVerdict) -> PieceTable:
+    facts = [("Accepted", str(found.accepted_on))]
+    if found.next_due:
+        facts.append(("Next due", f"{found.next_due}, counted from this run ({found.measured_on})"))
+    facts += [
+        ("Agreed", f"{one.change}: {one.reason} ({', '.join(one.parties)}, {one.date})") for one in found.agreed
+    ]
+    return PieceTable(
+        tuple(facts),
+        ("Clause", "Committed", "Accepted", "Bound", "Measured", "Share", "Verdict"),
+        [
+            (
+                f"{one.accepted.clause.id} {one.accepted.clause.statistic}",
+                one.accepted.clause.requirement,
+                _measured(one.accepted),
+                one.now.clause.requirement,
+                _measured(one.now),
+                NOTHING if one.share is None else f"{figure(100 * one.share)} %",
+                _MET[one.met],
+            )
+            for one in found.figures
+        ],
+        "Committed: the threshold of the accepted contract. Accepted: the figure of the signed dossier. Where less is "
+        "better, the share is accepted over measured.",
+    )
+
+
+def _index(found: IndexVerdict) -> PieceTable:
+    return PieceTable(
+        (),
+        ("Clause", "Measured", "Reference", "Rate", "Weight"),
+        [
+            (
+                f"{one.verdict.clause.id} {one.verdict.clause.statistic}",
+                _measured(one.verdict),
+                f"{figure(one.reference)} {one.verdict.clause.unit}".rstrip(),
+                NOTHING if one.rate is None else figure(one.rate),
+                figure(one.weight),
+            )
+            for one in found.pieces
+        ],
+        "Rate: times as fast as the reference. The index is the geometric mean of the rates, each with its weight.",
+    )
+
+
+def _measured(verdict: ClauseVerdict) -> str:
+    return NOTHING if verdict.value is None else f"{figure(verdict.value)} {verdict.clause.unit}".rstrip()

@@ -1,0 +1,138 @@
+"""The index of a contract, by hand; and errors in the blocks about other clauses' figures, which name their line."""
+
+import pytest
+import yaml
+
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.contract import load_contract
+from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.judge import ClauseOutcome, judge
+from tests.unit.acceptance.conftest import clause
+
+# Read as a time the clause is twice as fast as its reference, as a rate it is half as fast.
+TIME = clause()
+RATE = clause(id="B2", comparison="at_least", threshold={"value": 5, "unit": "us"})
+REFERENCE = {"value": 18, "unit": "us"}
+
+
+def index(least=1, weights=(1, 1)):
+    pieces = [
+        {"clause": f"B{number}", "reference": dict(REFERENCE), "weight": weight}
+        for number, weight in enumerate(weights, start=1)
+    ]
+    return {"id": "S1", "text": "It is fast.", "index": {"name": "SSI", "of": pieces, "least": least},
+            "mandatory": True}  # fmt: skip
+
+
+def verdict(campaign):
+    return next(one for one in judge(campaign).clauses if one.clause.id == "S1")
+
+
+@pytest.mark.parametrize(
+    ("weights", "value"),
+    [((1, 1), 1), ((3, 1), 2**0.5), ((1, 3), 2**-0.5)],
+)
+def test_the_index_is_a_geometric_mean(campaign, weights, value):
+    # The index may stand before its pieces.
+    campaign.demand(index(weights=weights), TIME, RATE).measure(9, 9, 9)
+    found = verdict(campaign)
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert [piece.rate for piece in found.index.pieces] == [2, 0.5]
+    assert found.outcome is (ClauseOutcome.NOT_MET if value < 1 else ClauseOutcome.MET)
+
+
+def test_a_missing_piece_leaves_it_incomplete(campaign):
+    found = verdict(campaign.demand(TIME, RATE, index()).measure(9, 9))
+    assert (found.outcome, found.value) == (ClauseOutcome.INCOMPLETE, None)
+    assert found.problems == ("B1: the clause is incomplete", "B2: the clause is incomplete")
+
+
+def test_a_figure_of_zero_has_no_rate(campaign):
+    found = verdict(campaign.demand(TIME, RATE, index()).measure(0, 0, 0))
+    assert found.problems[0] == "B1: 0 gives no rate: expected a figure above 0"
+
+
+def test_a_piece_that_is_not_met_still_counts(campaign):
+    found = verdict(campaign.demand(clause(threshold={"value": 1, "unit": "us"}), RATE, index()).measure(9, 9, 9))
+    assert found.outcome is ClauseOutcome.MET
+
+
+def test_the_dossier_shows_the_pieces(campaign, tmp_path):
+    campaign.demand(TIME, RATE, index()).measure(9, 9, 9)
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert page.count(">18 us</td>") == 2
+    assert verify(tmp_path / "d").exit_status == 0
+
+
+GOOD = """\
+contract:
+  title: Test
+  system: embedded
+  date: 2026-11-21
+  parties: {buyer: B, vendor: V}
+clauses:
+  - id: R1
+    text: It stays fast.
+    retained:
+      dossier: ../accepted
+      share: 0.9
+      every_months: 24
+      agreed:
+        - {change: program 12, reason: new, parties: [vendor, buyer], date: 2028-01-01}
+    mandatory: true
+  - id: S1
+    text: It is fast.
+    index:
+      name: SSI
+      of:
+        - {clause: B1, reference: {value: 2, unit: us}}
+      least: 2
+    mandatory: true
+  - @TIME@
+"""
+GOOD = GOOD.replace("@TIME@", yaml.safe_dump(TIME, default_flow_style=True, width=1000).strip())
+
+
+@pytest.fixture
+def load(tmp_path):
+    def from_text(text):
+        (tmp_path / "acceptance.yaml").write_text(text)
+        return load_contract(tmp_path / "acceptance.yaml")
+
+    return from_text
+
+
+def test_what_is_read(load):
+    retained, index_, _ = load(GOOD).clauses
+    assert (retained.threshold, retained.unit, retained.requirement) == (90, "%", "≥ 90 %")
+    assert (index_.threshold, index_.index.of[0].weight) == (2, 1)
+    assert retained.block is retained.retained and index_.block is index_.index and retained.outages is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("share: 0.9", "share: 90", 11, "share: expected a share above 0 and at most 1, found 90"),
+        ("share: 0.9", "share: 0", 11, "share: expected a share above 0"),
+        ("every_months: 24", "every_months: 0", 12, "every_months: expected 1 to 240 months, found 0"),
+        ("every_months: 24", "every_years: 2", 12, "unknown key 'every_years'"),
+        ("      dossier: ../accepted\n", "", 9, "'dossier' is a required property"),
+        ("share: 0.9", "share: 0.9\n      keys: [me]", 12, "expected a GnuPG fingerprint"),
+        ("[vendor, buyer]", "[vendor]", 14, "expected every party: buyer, vendor"),
+        ("[vendor, buyer]", "[vendor, buyer, me]", 14, "expected every party: buyer, vendor"),
+        ("clause: B1", "clause: B9", 21, "expected the id of a clause about a series, found 'B9'"),
+        ("clause: B1", "clause: R1", 21, "expected the id of a clause about a series, found 'R1'"),
+        ("unit: us}}\n", "unit: us}}\n        - {clause: B1, reference: {value: 2, unit: us}}\n", 22, "clause once"),
+        ("value: 2, unit: us", "value: 2, unit: ms", 21, "expected the clause's unit 'us', found 'ms'"),
+        ("value: 2, unit: us", "value: 0, unit: us", 21, "expected a finite number above 0, found 0"),
+        ("least: 2", "least: -2", 22, "expected a finite number above 0, found -2"),
+        ("least: 2", "least: 2\n    repeats: 3", 16, "found more than one"),
+    ],
+)  # fmt: skip
+def test_an_error_names_its_line(load, old, new, line, words):
+    assert old in GOOD
+    with pytest.raises(InputError, match=r"acceptance\.yaml: line ") as error:
+        load(GOOD.replace(old, new, 1))
+    assert words in str(error.value)
+    assert f"line {line}: " in str(error.value)
