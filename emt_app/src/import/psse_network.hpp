@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] PsseBranch branch(PsseRow& row) const;
     [[nodiscard]] PsseBranch switching_device(PsseRow& row) const;
-    [[nodiscard]] bool is_zero_impedance(const PsseBranch& e) const { return e.r == 0 && std::abs(e.x) <= threshold_; }
+    [[nodiscard]] bool is_zero_impedance(const PsseBranch& e) const { return e.r == 0 && (e.x == 0 || std::abs(e.x) <= threshold_); }
 
     void note(std::size_t count, const std::string& what) {
         if (count > 0) grid.notes.push_back(std::to_string(count) + " " + what);
