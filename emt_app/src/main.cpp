@@ -102,22 +102,22 @@ int main(int argc, char** argv) {
     hq->add_option("--fault", generate_options.fault_bus, "bus whose phases are shorted to ground from 1 s to 1.1 s");
     hq->add_option("-o,--output", generate_options.path, "case file to write")->required();
 
-    auto* import_from = app.add_subcommand("import", "make a case from another program's data");
-    import_from->require_subcommand(1);
+    auto* import_from = app.add_subcommand("import", "make a case from another program's data: a solved case of MATPOWER, version 2, or of PSS/E, version 33 or 34");
     emt::ImportOptions import_options;
-    auto* matpower = import_from->add_subcommand("matpower", "a solved MATPOWER case, version 2");
-    matpower->add_option("CASE", import_options.path, "case file (.m)")->required();
-    matpower->add_option("-o,--output", import_options.output, "case file to write")->required();
-    matpower->add_option("--dt", import_options.dt_s, "time step in seconds; reactances are exact for this step")->check(CLI::PositiveNumber)->capture_default_str();
-    auto* frequency = matpower->add_option("--frequency", import_options.frequency_hz, "frequency in Hz; the format does not state it")->check(CLI::PositiveNumber)->capture_default_str();
-    matpower->add_flag("--solve", import_options.solve, "solve the power flow of the case; without it, the case must be solved");
-    matpower->add_option("--reactive-limits", import_options.reactive_limits, "with --solve: keep or ignore the reactive limits of machines")
+    std::vector<std::string> source;
+    import_from->add_option("CASE", source, "case file; before it matpower or psse, if neither the file's name (.m, .raw) nor its first line tells")
+        ->required()->expected(1, 2);
+    import_from->add_option("-o,--output", import_options.output, "case file to write")->required();
+    import_from->add_option("--dt", import_options.dt_s, "time step in seconds; reactances are exact for this step")->check(CLI::PositiveNumber)->capture_default_str();
+    auto* frequency = import_from->add_option("--frequency", import_options.frequency_hz, "frequency in Hz; default: of the case, or 60 if it states none")->check(CLI::PositiveNumber);
+    import_from->add_flag("--solve", import_options.solve, "solve the power flow of the case; without it, the case must be solved");
+    import_from->add_option("--reactive-limits", import_options.reactive_limits, "with --solve: keep or ignore the reactive limits of machines")
         ->check(CLI::IsMember({"keep", "ignore"}))->capture_default_str();
-    matpower->add_option("--tolerance", import_options.tolerance_mva, "largest mismatch at a bus in MVA without --solve; default: 1e-4 of the loads, at most 1 MVA")
+    import_from->add_option("--tolerance", import_options.tolerance_mva, "largest mismatch at a bus in MVA without --solve; default: 1e-4 of the loads, at most 1 MVA")
         ->check(CLI::NonNegativeNumber);
-    matpower->add_option("--lines", import_options.lines, "waves: travelling waves if they take at least a step, else pi sections; pi: only pi sections")
+    import_from->add_option("--lines", import_options.lines, "waves: travelling waves if they take at least a step, else pi sections; pi: only pi sections")
         ->check(CLI::IsMember({"waves", "pi"}))->capture_default_str();
-    matpower->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
+    import_from->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
         ->check(CLI::IsMember({"machine", "emf"}))->capture_default_str();
 
     emt::RunOptions run_options;
@@ -222,7 +222,9 @@ int main(int argc, char** argv) {
         if (plot->parsed()) emt::plot_command(plot->remaining());
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);
-        if (matpower->parsed()) {
+        if (import_from->parsed()) {
+            import_options.path = source.back();
+            if (source.size() == 2) import_options.format = source.front();
             import_options.frequency_given = frequency->count() > 0;
             return emt::import_command(import_options);
         }

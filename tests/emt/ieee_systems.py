@@ -61,6 +61,27 @@ class System:
         text = "".join(f"mpc.{name} = [\n" + "\n".join(rows) + "\n];\n" for name, rows in tables.items())
         return f"function mpc = {self.name}\nmpc.version = '2';\nmpc.baseMVA = 100;\n{text}"
 
+    def psse(self, version: int) -> str:
+        """Text of the case for PSS/E, version 33 or 34, with all voltages 1 per unit."""
+        ratings = ",".join("0" * (12 if version >= 34 else 3))
+        name = "'A, B'," if version >= 34 else ""
+        lines = [f"{a},{b},1,{r},{x},{c},{name}{ratings}" for a, b, r, x, c, tap in self.branches if not tap]
+        transformers = [f"{a},{b},0,1\n{r},{x}\n{tap},0,0,{ratings}\n1" for a, b, r, x, _, tap in self.branches if tap]
+        sections = {
+            "BUS": [f"{number},'BUS {number}',{kv},{kind}" for number, kind, _, _, kv in self.buses],
+            "LOAD": [f"{number},1,1,1,1,{p},{q}" for number, _, p, q, _ in self.buses if p or q],
+            "FIXED SHUNT": [],
+            "GENERATOR": [f"{bus},1,{p},0,999,-999,{v},0,100" for bus, p, v in self.dispatch],
+            "BRANCH": lines,
+            **({"SYSTEM SWITCHING DEVICE": []} if version >= 34 else {}),
+            "TRANSFORMER": transformers,
+            "AREA": ["1,0,0,0,'ALL'"],
+        }
+        head = [f"0,100.0,{version},0,1,60.0 / {self.name}", "", ""]
+        head += ["GENERAL,THRSHZ=0.0001", "0"] if version >= 34 else []
+        rows = [row for title, records in sections.items() for row in (*records, f"0 / END OF {title} DATA")]
+        return "\n".join([*head, *rows, "Q", ""])
+
 
 NINE = System(
     name="nine",

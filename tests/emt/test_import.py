@@ -33,6 +33,36 @@ def test_a_case_is_made_that_runs(emt: Emt, tmp_path: Path, system: System, line
     assert (result["tasks"] > 1) == (lines == "waves")  # travelling waves divide it
 
 
+@pytest.mark.parametrize("system", [NINE, THIRTY_NINE], ids=lambda s: s.name)
+@pytest.mark.parametrize("version", [33, 34])
+def test_a_network_is_the_same_case_from_either_program(emt: Emt, tmp_path: Path, system: System, version: int) -> None:
+    def imported(source: Path) -> list[tuple[str, dict[str, float]]]:
+        told = emt("import", source, "-o", tmp_path / "case.json", "--solve").stdout
+        assert ("60 Hz is assumed" in told) == (source.suffix == ".m")  # PSS/E's cases state it
+        elements = json.loads((tmp_path / "case.json").read_text())["elements"]
+        places = ("type", "bus", "buses", "from", "to", "primary", "secondary")
+        return sorted(
+            (str([e.get(key) for key in places]), {k: v for k, v in e.items() if isinstance(v, int | float)})
+            for e in elements
+        )
+
+    (tmp_path / "system.m").write_text(system.matpower())
+    (tmp_path / "system.raw").write_text(system.psse(version))
+    matpower, psse = imported(tmp_path / "system.m"), imported(tmp_path / "system.raw")
+    assert [place for place, _ in psse] == [place for place, _ in matpower]
+    for (_, a), (_, b) in zip(psse, matpower, strict=True):
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
+
+
+def test_a_refused_psse_case_leaves_no_file(emt: Emt, tmp_path: Path) -> None:
+    source = tmp_path / "system.raw"
+    source.write_text(NINE.psse(33).replace("8,1,1,1,1,100", "18,1,1,1,1,100"))
+    refused = emt("import", source, "-o", tmp_path / "case.json", ok=False)
+    assert refused.returncode == 1
+    assert f"{source}, line 16: [psse] there is no bus 18: expected one of the bus data" in refused.stderr
+    assert not list(tmp_path.glob("case.json*"))
+
+
 def test_what_cannot_be_read_is_named(emt: Emt, tmp_path: Path) -> None:
     source = tmp_path / "system.m"
     source.write_text(NINE.matpower().replace("0.0625", "0"))

@@ -322,7 +322,8 @@ def test_steps_are_a_whole_number_above_zero(emt: Emt, hq: Path, steps: str, hin
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"), [(["runn", "x.json"], "run"), (["generate", "qh"], "hq"), (["import", "matpowr"], "matpower")]
+    ("words", "meant"),
+    [(["runn", "x.json"], "run"), (["generate", "qh"], "hq"), (["import", "matpowr", "x", "-o", "y"], "matpower")],
 )
 def test_a_misspelt_command_is_answered_with_the_nearest(emt: Emt, words: list[str], meant: str) -> None:
     done = emt(*words, ok=False)

@@ -58,6 +58,7 @@ struct GenerateOptions {
 };
 
 struct ImportOptions {
+    std::string format;                  // "matpower" or "psse"; "": by the file
     std::string path;
     std::string output;
     std::string lines = "waves";

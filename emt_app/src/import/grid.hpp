@@ -33,6 +33,8 @@ struct GridMachine {
     double q_low, q_high;        // MVAr
     double v;                    // per unit, that it holds when the power flow is solved
     double rating_mva;
+    GridPhasor step_up{};        // per unit of the grid's base, between the machine and the bus; 0: none
+    double step_up_ratio = 1;    // v(bus)/v(machine) without load
 };
 
 struct GridBranch {
@@ -50,6 +52,8 @@ struct GridBranch {
 struct Grid {
     std::string title;
     double mva = 0;              // base
+    double frequency_hz = 0;     // 0: not stated
+    double rounding = 0;         // of the voltages as the file has them, per unit
     std::vector<GridBus> bus;
     std::vector<GridMachine> machine;
     std::vector<GridBranch> branch;

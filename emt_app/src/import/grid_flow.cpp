@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/diagnostics.hpp"
 
@@ -79,7 +80,7 @@ public:
         for (int i = 0; i < kIterations && error > 0; ++i) {
             if (error < kSolved && more-- == 0) break;
             Eigen::SparseMatrix<double> j = jacobian(v);
-            if (!analysed_) lu_.analyzePattern(j);
+            if (!analysed_ || lu_.info() != Eigen::Success) lu_.analyzePattern(j);
             analysed_ = true;
             lu_.factorize(j);
             if (lu_.info() != Eigen::Success) return error < kSolved;
@@ -231,10 +232,16 @@ GridPhasor GridBus::voltage() const { return std::polar(vm, va * kDegree); }
 GridPhasor GridBranch::ratio() const { return std::polar(tap, shift * kDegree); }
 
 Mismatch largest_mismatch(const Grid& grid) {
-    const Eigen::VectorXcd off = given(grid) - delivered(admittance(grid), voltages(grid));
+    const Admittance y = admittance(grid);
+    const Eigen::VectorXcd v = voltages(grid), current = y * v, off = given(grid) - delivered(y, v);
+    // How far a power may be off that follows from rounded voltages: far where impedances are small.
+    Vector unsure = current.cwiseAbs();
+    for (Eigen::Index k = 0; k < y.outerSize(); ++k)
+        for (Admittance::InnerIterator e(y, k); e; ++e) unsure[e.row()] += std::abs(v[e.row()] * e.value());
     Mismatch out;
     const auto take = [&](double mva, std::size_t bus, bool reactive) {
-        if (!(std::abs(mva) <= out.mva)) out = {std::abs(mva), bus, reactive};
+        const double more = std::abs(mva) - grid.rounding * unsure[static_cast<Eigen::Index>(bus)] * grid.mva;
+        if (!(more <= out.mva)) out = {more, bus, reactive};
     };
     for (std::size_t i = 0; i < grid.bus.size(); ++i) {
         if (grid.bus[i].slack) continue;
@@ -246,6 +253,7 @@ Mismatch largest_mismatch(const Grid& grid) {
 }
 
 std::string told(const Grid& grid, const Mismatch& mismatch) {
+    if (mismatch.mva == 0) return "none that their rounding does not explain";
     return printed("%.3g", mismatch.mva) + (mismatch.reactive ? " MVAr" : " MW") + " at bus " + std::to_string(grid.bus[mismatch.bus].number);
 }
 
@@ -306,6 +314,44 @@ void share_generation(Grid& grid) {
             grid.notes.push_back("the slack at bus " + std::to_string(b.number) + " delivers " + printed("%.4g", out.real()) + " MW; the case states " + printed("%.4g", was) + " MW");
         machines.front()->p += out.real() - p;
     }
+}
+
+void insert_step_ups(Grid& grid) {
+    long number = 2'000'000;  // beyond the buses of a file and the star buses of its transformers
+    std::vector<char> led(grid.bus.size(), 0);
+    for (GridMachine& m : grid.machine) {
+        const bool leads = led[m.bus] == 0;
+        led[m.bus] = 1;
+        if (m.step_up == GridPhasor()) continue;
+        GridBus& bus = grid.bus[m.bus];
+        const GridPhasor current = std::conj(GridPhasor(m.p, m.q) / grid.mva / bus.voltage()) * m.step_up_ratio;
+        const GridPhasor v = bus.voltage() / m.step_up_ratio + m.step_up * current, power = v * std::conj(current) * grid.mva;
+        GridBus terminals{m.where, ++number, bus.kv, std::abs(v), std::arg(v) / kDegree};
+        // The machine takes the angle along that it holds; others at the bus hold none.
+        if (leads) std::swap(terminals.slack, bus.slack);
+        grid.branch.push_back({m.where, "T_" + m.name, m.bus, grid.bus.size(), m.step_up.real(), m.step_up.imag(), 0, m.step_up_ratio, 0, true});
+        m.bus = grid.bus.size();
+        m.p = power.real();
+        m.q = power.imag();
+        grid.bus.push_back(terminals);
+        led.push_back(1);
+    }
+}
+
+void choose_slack(Grid& grid, const std::string& origin) {
+    std::vector<char> machine(grid.bus.size(), 0);
+    for (const GridMachine& m : grid.machine) machine[m.bus] = 1;
+    for (std::size_t i = 0; i < grid.bus.size(); ++i) {
+        GridBus& b = grid.bus[i];
+        if (machine[i] != 0) continue;
+        if (b.slack) grid.notes.push_back("bus " + std::to_string(b.number) + " has no machine that is on: not a slack bus");
+        b.slack = b.regulated = false;
+    }
+    if (std::any_of(grid.bus.begin(), grid.bus.end(), [](const GridBus& b) { return b.slack; })) return;
+    const auto first = std::find_if(grid.bus.begin(), grid.bus.end(), [](const GridBus& b) { return b.regulated; });
+    if (first == grid.bus.end()) throw CaseError(origin + ": has no machine at a bus of type 2 or 3, which would hold a voltage\n");
+    first->slack = true;
+    grid.notes.push_back("there is no slack bus: bus " + std::to_string(first->number) + " is taken");
 }
 
 void check_grid_islands(const Grid& grid, const std::string& origin) {

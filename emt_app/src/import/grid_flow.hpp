@@ -7,7 +7,7 @@
 namespace emt {
 
 struct Mismatch {
-    double mva = 0;        // largest active or reactive power that is missing at a bus
+    double mva = 0;        // largest active or reactive power that is missing at a bus, beyond what rounded voltages explain
     std::size_t bus = 0;
     bool reactive = false;
 };
@@ -25,6 +25,13 @@ void solve_grid(Grid& grid, bool limits, const std::string& origin);
 /// Gives to each machine its part of what its bus delivers at the grid's voltages: reactive power by rating; at a slack bus the first
 /// machine delivers what the others there do not.
 void share_generation(Grid& grid);
+
+/// Makes a bus with a machine between each machine that has a step-up transformer and its bus, after share_generation().
+void insert_step_ups(Grid& grid);
+
+/// Only machines hold a voltage or an angle: buses without any hold none. If no slack bus is left, the first bus that holds its voltage
+/// is one. Throws CaseError if there is none.
+void choose_slack(Grid& grid, const std::string& origin);
 
 /// Throws CaseError with every bus that no branch connects with a slack bus.
 void check_grid_islands(const Grid& grid, const std::string& origin);
