@@ -6,6 +6,7 @@
     unresolved.json          clauses without a series, and the reasons
     families.json            families of checks that the clauses need, and that the site can run
     accepted/ID/             the signed dossier that the retained clause ID names, a copy (accepted.py)
+    energy/*.jsonl           readings of meters, which the site's own collector writes (energy_readings.py)
     outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
                              reframe.out
@@ -48,6 +49,8 @@ BY_RUN = (UNRESOLVED, FAMILIES, LOG)
 BY_COLLECTING = (RAW, WEEKS)
 #: Copies of accepted dossiers, by id of the retained clause.
 ACCEPTED = "accepted"
+#: Readings of meters.
+ENERGY = "energy"
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -105,7 +108,7 @@ def is_result(name: str) -> bool:
     path = pathlib.PurePosixPath(name)
     if name in BY_RUN or is_version(name):
         return True
-    folders = (ATTEMPTS, ACCEPTED, *BY_COLLECTING)
+    folders = (ATTEMPTS, ACCEPTED, ENERGY, *BY_COLLECTING)
     return len(path.parts) > 1 and path.parts[0] in folders and not path.parts[1].startswith(".")
 
 

@@ -1,8 +1,10 @@
-"""What the dossier's page shows of a clause about other clauses' figures: facts, and a table of the figures."""
+"""What the dossier's page shows of a clause about energy or other clauses' figures: facts, and a table of figures."""
 
 from dataclasses import dataclass
 
+from kappa.core.ground import node_lists
 from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.sites.energy_clause import Energy
 from reports.acceptance.index_verdict import IndexVerdict
 from reports.acceptance.judge import ClauseVerdict
 from reports.acceptance.retained import RetainedVerdict
@@ -12,16 +14,19 @@ _MET = {True: "✔ met", False: "✘ not met", None: "○ incomplete"}
 
 @dataclass(frozen=True)
 class PieceTable:
-    """``facts`` are (title, words); each row has a cell for each title of ``header``."""
+    """``facts`` are (title, words); each row has a cell for each title of ``header``. ``warning`` is in large type."""
 
     facts: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
     note: str
+    warning: str = ""
 
 
 def piece_table(verdict: ClauseVerdict) -> PieceTable | None:
-    """Return the table of a retained clause or an index; ``None`` for other clauses and without figures."""
+    """Return the table of a clause about energy, a retained one or an index; ``None`` without figures."""
+    if verdict.clause.energy:
+        return _energy(verdict, verdict.clause.energy)
     if verdict.retained:
         return _retained(verdict.retained)
     return _index(verdict.index) if verdict.index else None
@@ -70,6 +75,32 @@ def _index(found: IndexVerdict) -> PieceTable:
         ],
         "Rate: times as fast as the reference. The index is the geometric mean of the rates, each with its weight.",
     )
+
+
+def _energy(verdict: ClauseVerdict, terms: Energy) -> PieceTable:
+    rows = []
+    for sample in verdict.samples:
+        if energy := sample.energy:
+            rows.append(
+                (
+                    str(sample.repeat),
+                    figure(energy.joules, 6),
+                    f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
+                    figure(energy.seconds, 6),
+                    figure(energy.watts),
+                    figure(sample.value, 6),
+                    node_lists.folded(sample.nodes),
+                    energy.source,
+                )
+            )
+    return PieceTable(
+        (("Energy from", terms.source), ("Declared", terms.declared)),
+        ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)",
+         f"Value ({verdict.clause.unit})", "Nodes", "Measured by"),
+        rows,
+        "Energy: of the job's nodes from start to end of the job. At least, at most: by the readings around start and end.",
+        "" if terms.level else terms.declared,
+    )  # fmt: skip
 
 
 def _measured(verdict: ClauseVerdict) -> str:
