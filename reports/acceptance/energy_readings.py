@@ -31,10 +31,10 @@ RAPL, SENSOR, BMC = "RAPL", "PowerWatts and EnergykWh", "PowerControl"
 # Far above any meter of a computer, in W and in kWh.
 _MOST, _MOST_DIGITS = Decimal("1e12"), 30
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]
-_Counter = Annotated[int, Meta(ge=0, lt=1 << 63)]
+_Counter = Annotated[int, Meta(ge=0, lt=(1 << 63) - 1)]
 
 
-class _Reading(Struct, frozen=True):
+class _SensorValue(Struct, frozen=True):
     value: Decimal | None = msgspec.field(name="Reading", default=None)
 
 
@@ -45,18 +45,18 @@ class _PowerControl(Struct, frozen=True):
 class RedfishAnswer(Struct, frozen=True):
     """The parts of DMTF's ``PowerDistributionMetrics``, ``EnvironmentMetrics`` or ``Power`` that Kappa reads."""
 
-    power: _Reading | None = msgspec.field(name="PowerWatts", default=None)
-    energy: _Reading | None = msgspec.field(name="EnergykWh", default=None)
+    power: _SensorValue | None = msgspec.field(name="PowerWatts", default=None)
+    energy: _SensorValue | None = msgspec.field(name="EnergykWh", default=None)
     controls: tuple[_PowerControl, ...] = msgspec.field(name="PowerControl", default=())
 
 
 class RaplZone(Struct, frozen=True, forbid_unknown_fields=True):
     name: _Name
     energy_uj: _Counter
-    max_energy_range_uj: Annotated[int, Meta(gt=0, lt=1 << 63)]
+    max_energy_range_uj: Annotated[int, Meta(gt=0, lt=(1 << 63) - 1)]
 
 
-class _Line(Struct, frozen=True, forbid_unknown_fields=True):
+class _MeterLine(Struct, frozen=True, forbid_unknown_fields=True):
     time: Annotated[datetime.datetime, Meta(tz=True)]
     meter: _Name
     nodes: Annotated[str, Meta(min_length=1, max_length=100_000)]
@@ -95,7 +95,7 @@ class Meters:
         """:raises InputError: a line is no reading; names the file, the line and the key."""
         meters: dict[str, Meter] = {}
         times: set[tuple[str, float]] = set()
-        decoder = msgspec.json.Decoder(_Line)
+        decoder = msgspec.json.Decoder(_MeterLine)
         for path, number, text in _lines((self.campaign / ENERGY).glob("*.jsonl")):
             try:
                 line = decoder.decode(text)
@@ -137,7 +137,7 @@ def _nodes(text: str) -> tuple[str, ...]:
     return unfolded(text, MOST_NODES)
 
 
-def reading_of(line: _Line) -> tuple[str, Reading]:
+def reading_of(line: _MeterLine) -> tuple[str, Reading]:
     """Return the kind of a meter and its reading.
 
     :raises ValueError: the line has not exactly one known reading; names the key.

@@ -98,7 +98,7 @@ def _energy(verdict: ClauseVerdict, terms: Energy) -> PieceTable:
         ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)",
          f"Value ({verdict.clause.unit})", "Nodes", "Measured by"),
         rows,
-        "Energy: of the job's nodes from start to end of the job. At least, at most: by the readings around start and end.",
+        "Energy: of the job's nodes from the job's start to its end. At least, at most: by the readings around both.",
         "" if terms.level else terms.declared,
     )  # fmt: skip
 
