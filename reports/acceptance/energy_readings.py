@@ -122,7 +122,7 @@ def _lines(paths: Iterable[pathlib.Path]) -> Iterator[tuple[pathlib.Path, int, b
     for path in sorted(paths):
         try:
             with path.open("rb") as file:
-                for number, text in enumerate(iter(lambda file=file: file.readline(LINE_LIMIT), b""), start=1):
+                for number, text in enumerate(iter(functools.partial(file.readline, LINE_LIMIT), b""), start=1):
                     if text.endswith(b"\n"):
                         yield path, number, text
                     elif len(text) == LINE_LIMIT:

@@ -78,21 +78,20 @@ def _index(found: IndexVerdict) -> PieceTable:
 
 
 def _energy(verdict: ClauseVerdict, terms: Energy) -> PieceTable:
-    rows = []
-    for sample in verdict.samples:
-        if energy := sample.energy:
-            rows.append(
-                (
-                    str(sample.repeat),
-                    figure(energy.joules, 6),
-                    f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
-                    figure(energy.seconds, 6),
-                    figure(energy.watts),
-                    figure(sample.value, 6),
-                    node_lists.folded(sample.nodes),
-                    energy.source,
-                )
-            )
+    rows: list[tuple[str, ...]] = [
+        (
+            str(sample.repeat),
+            figure(energy.joules, 6),
+            f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
+            figure(energy.seconds, 6),
+            figure(energy.watts),
+            figure(sample.value, 6),
+            node_lists.folded(sample.nodes),
+            energy.source,
+        )
+        for sample in verdict.samples
+        if (energy := sample.energy)
+    ]
     return PieceTable(
         (("Energy from", terms.source), ("Declared", terms.declared)),
         ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)",

@@ -26,7 +26,7 @@ class MeasurementLevel(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     @property
     def lowest(self) -> int:
-        return min(asdict(self).values())
+        return min(self.granularity, self.fraction, self.subsystems, self.meter)
 
     def __str__(self) -> str:
         aspects = ", ".join(f"{name} {level}" for name, level in asdict(self).items())

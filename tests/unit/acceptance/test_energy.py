@@ -8,11 +8,12 @@ import yaml
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.contract import load_contract
+from kappa.core.sites.load import Site
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.energy import JobEnergy
 from reports.acceptance.judge import ClauseOutcome, judge
-from tests.unit.acceptance.conftest import Filled, clause
-from tests.unit.reports.samples import latency
+from tests.unit.acceptance.conftest import Filled, clause, contract
+from tests.unit.reports.samples import REPOSITORY, latency
 
 # Each job ends at second 1000 of this day.
 DAY = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
@@ -263,27 +264,45 @@ def test_processors_alone_are_in_large_type(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "line", "words"),
+    ("changes", "words"),
     [
-        ({}, 0, ""),
-        ({"source": "ipmi"}, 14, "energy.source"),
-        ({"source": "rapl"}, 14, "RAPL measures processors only: expected no level"),
-        ({"source": "redfish", "level": None}, 14, "expected the key level"),
-        ({"level": {**LEVEL, "meter": 4}}, 16, "energy.level.meter: expected a level of 1 to 3, found 4"),
-        ({"level": {"meter": 1}}, 16, "'granularity' is a required property"),
-        ({"gap_s": 0}, 16, "energy.gap_s: expected seconds above 0"),
-        ({"unit": "kJ"}, 12, "threshold.unit: expected 'J' for each run, found 'kJ'"),
-        ({"unit": "J", "metric": "latency_8B"}, 12, "expected 'J/UNIT'"),
-        ({"unit": "J/us", "metric": "latency_8B"}, 12, "is no time and no rate"),
-        ({"unit": "J/Gflop/s", "metric": "rate"}, 12, "is no time and no rate"),
+        ({}, ""),
+        ({"source": "ipmi"}, "energy.source"),
+        ({"source": "rapl"}, "RAPL measures processors only: expected no level"),
+        ({"source": "redfish", "level": None}, "expected the key level"),
+        ({"level": {**LEVEL, "meter": 4}}, "energy.level.meter: expected a level of 1 to 3, found 4"),
+        ({"level": {"meter": 1}}, "'granularity' is a required property"),
+        ({"gap_s": 0}, "energy.gap_s: expected seconds above 0"),
+        ({"unit": "kJ"}, "threshold.unit: expected 'J' for each run, found 'kJ'"),
+        ({"unit": "J", "metric": "latency_8B"}, "expected 'J/UNIT'"),
+        ({"unit": "J/us", "metric": "latency_8B"}, "is no time and no rate"),
+        ({"unit": "J/Gflop/s", "metric": "rate"}, "is no time and no rate"),
     ],
 )
-def test_a_bad_clause_names_its_key(tmp_path, changes, line, words):
-    document = {"contract": {"title": "T", "system": "s", "date": "2026-01-01", "parties": {"buyer": "B"}}}
-    (tmp_path / "c.yaml").write_text(yaml.safe_dump({**document, "clauses": [demand(**changes)]}))
-    if not line:
+def test_a_bad_clause_names_its_key(tmp_path, changes, words):
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(contract(demand(**changes))))
+    if not words:
         assert load_contract(tmp_path / "c.yaml").clauses[0].requirement == "≤ 50\N{NARROW NO-BREAK SPACE}000 J"
         return
     with pytest.raises(InputError, match=r"c\.yaml: line \d+: ") as error:
         load_contract(tmp_path / "c.yaml")
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "words"),
+    [
+        ("run", "J", ""),
+        ("solved", "J/works", "unknown metric 'solved'"),
+        ("latency_8B", "J/works", "unit of latency_8B"),
+    ],
+)
+def test_a_metric_and_its_unit_by_the_catalogue(tmp_path, metric, unit, words):
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump(contract(demand(metric=metric, unit=unit))))
+    site = Site(REPOSITORY / "site_configs/embedded").description
+    if not words:
+        assert load_contract(path, site).clauses[0].energy.level.lowest == 1
+        return
+    with pytest.raises(InputError, match=words):
+        load_contract(path, site)
