@@ -15,6 +15,7 @@ from reports.acceptance.energy_readings import BMC, RAPL, SENSOR, Meter, Meters,
 
 _T = TypeVar("_T")
 _J_PER_KWH = 3.6e6
+_PROCESSORS_ONLY = "acct_gather_energy/rapl"
 # An energy that is less than this many of a meter's steps is not known to 1 %.
 _LEAST_STEPS = 100
 # (time in s since 1970, value): of a counter the energy since the first in J, of a meter of power W.
@@ -61,9 +62,10 @@ def job_energy(case: Case, terms: Energy, meters: Meters) -> JobEnergy:
     chosen = _of_nodes([meter for meter in meters.all if meter.kind in kinds], case.nodes)
     start, end = case.ended_s - case.job_s, case.ended_s
     parts = [_of_meter(meter, start, end, terms) for meter in chosen]
+    for meter, part in zip(chosen, parts, strict=True):
+        if not part[0]:
+            raise EnergyUnknownError(f"{meter.name}: its readings show no energy at all")
     joules, low_j, high_j = (sum(column) for column in zip(*parts, strict=True))
-    if not joules:
-        raise EnergyUnknownError("the readings show no energy at all")
     names = ", ".join(meter.name for meter in chosen[:8]) + (f" and {len(chosen) - 8} more" if len(chosen) > 8 else "")
     return JobEnergy(joules, low_j, high_j, case.job_s, f"{terms.source}: {names}")
 
@@ -75,10 +77,12 @@ def _by_slurm(case: Case, terms: Energy, seconds: float) -> JobEnergy:
         jobs = one_line(case.provenance.other_jobs, 100)
         raise EnergyUnknownError(f"other jobs ran on the nodes, so Slurm's energy is not the job's own: {jobs}")
     plugin = one_line(case.energy_by, 80)
-    if terms.level and (not plugin or plugin.endswith("/rapl")):
-        measured = f"{plugin} measures processors only" if plugin else "no record of the plug-in that measured"
-        raise EnergyUnknownError(f"{measured}, but the contract declares a level")
-    return JobEnergy(case.energy_j, case.energy_j, case.energy_j, seconds, plugin or "slurm")
+    if not plugin:
+        raise EnergyUnknownError("the record does not say which plug-in of Slurm measured the energy")
+    if (plugin == _PROCESSORS_ONLY) == bool(terms.level):
+        expected = "no level, because it measures processors only" if terms.level else "a level in the contract"
+        raise EnergyUnknownError(f"Slurm's plug-in {plugin} measured the energy: expected {expected}")
+    return JobEnergy(case.energy_j, case.energy_j, case.energy_j, seconds, plugin)
 
 
 def _of_nodes(meters: Sequence[Meter], nodes: Sequence[str]) -> list[Meter]:

@@ -120,6 +120,8 @@ class Meters:
 def _lines(paths: Iterable[pathlib.Path]) -> Iterator[tuple[pathlib.Path, int, bytes]]:
     """Yield file, number and text of each line; a line without an end is still being written."""
     for path in sorted(paths):
+        if path.is_symlink() or path.parent.is_symlink():
+            raise InputError(f"{clean(str(path))}: expected a file in {ENERGY}/, found a link")
         try:
             with path.open("rb") as file:
                 for number, text in enumerate(iter(functools.partial(file.readline, LINE_LIMIT), b""), start=1):

@@ -99,9 +99,10 @@ def test_energy_for_each_result(judged):
     [
         (job(energy_j=None), LEVEL, "no energy of the job"),
         (job(seconds=None), LEVEL, "did not record how long the job ran"),
-        (job(by="acct_gather_energy/rapl"), LEVEL, "acct_gather_energy/rapl measures processors only"),
-        (job(by=""), LEVEL, "no record of the plug-in"),
-        (job(provenance={"other_jobs": "71 72"}), None, "not the job's own: 71 72"),
+        (job(by="acct_gather_energy/rapl"), LEVEL, "acct_gather_energy/rapl measured the energy: expected no level"),
+        (job(), None, "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
+        (job(by=""), LEVEL, "does not say which plug-in"),
+        (job(provenance={"other_jobs": "71 72"}), LEVEL, "not the job's own: 71 72"),
         (job(result="fail", fail_phase="sanity"), LEVEL, "failed in phase sanity"),
     ],
 )
@@ -183,7 +184,7 @@ ALL = range(880, 1021, 20)
         ([sensor(second, 200) for second in range(880, 1000, 20)], "pdu1: no reading after the job's end"),
         ([sensor(second, 200) for second in (900, 961, 1000)], "pdu1: no reading for 1 min 1 s during the job"),
         ([sensor(second, None) for second in ALL], "pdu1: no reading before the job's start"),
-        ([sensor(second, 0) for second in ALL], "no energy at all"),
+        ([sensor(second, 0) for second in ALL], "pdu1: its readings show no energy at all"),
         ([sensor(second, None, 56438) for second in ALL], "more than 1 % of 0 J"),
         ([sensor(second, None, 2000 - second) for second in ALL], "EnergykWh went back"),
         ([rapl(second, 200, "node1") for second in ALL], "no readings of node[1-2]"),
@@ -206,6 +207,16 @@ def test_readings_around_the_threshold_leave_it_open(judged):
     found = judged(demand("redfish", 370_000), job(), readings=lines)
     assert found.value == pytest.approx(360_000)
     assert found.doubts == ("the readings around 1 job leave the threshold open",)
+
+
+def test_a_link_is_refused(tmp_path):
+    campaign = Filled(tmp_path / "campaign").demand(demand("redfish"))
+    campaign.add(job())
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/pdu.jsonl").write_text("")
+    (campaign.folder / "energy").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"pdu\.jsonl: expected a file in energy/, found a link"):
+        judge(campaign)
 
 
 GOOD_LINE = sensor(0, 200, 1)
