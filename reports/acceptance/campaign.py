@@ -6,6 +6,7 @@
     unresolved.json          clauses without a series, and the reasons
     families.json            families of checks that the clauses need, and that the site can run
     accepted/ID/             the signed dossier that the retained clause ID names, a copy (accepted.py)
+    energy/*.jsonl           readings of meters, which the site's own collector writes (energy_readings.py)
     outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
     operations/              repeats of clauses about operation (operations.py)
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
@@ -50,7 +51,9 @@ BY_RUN = (UNRESOLVED, FAMILIES, LOG)
 BY_COLLECTING = (RAW, WEEKS)
 #: Copies of accepted dossiers, by id of the retained clause.
 ACCEPTED = "accepted"
-_FOLDERS = (ATTEMPTS, ACCEPTED, OPERATIONS, *BY_COLLECTING)
+#: Readings of meters.
+ENERGY = "energy"
+_FOLDERS = (ATTEMPTS, ACCEPTED, ENERGY, OPERATIONS, *BY_COLLECTING)
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]

@@ -14,7 +14,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
-from reports.acceptance.campaign import ACCEPTED, REPORT, Campaign, is_result
+from reports.acceptance.campaign import ACCEPTED, ENERGY, REPORT, Campaign, is_result
 from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf
 from reports.acceptance.judge import ContractVerdict, judge
 from reports.acceptance.listing import to_json, without_prose
@@ -93,8 +93,9 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
         if not is_result(name) or (_NOT_RAW in path.parts and not whole) or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
-        # Reports and the outage log are always copied, because the verdict needs them.
-        if entry.size > RAW_LIMIT and not whole and path.name not in (REPORT, LOG):
+        # Reports, readings and the outage log are always copied, because the verdict needs them.
+        needed = path.name in (REPORT, LOG) or path.parts[0] == ENERGY
+        if entry.size > RAW_LIMIT and not whole and not needed:
             left_out.append(entry)
             continue
         target = folder / path

@@ -13,8 +13,11 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted, figure
 from kappa.core.record.model import Case, Metric
 from kappa.core.sites.contract import Clause, Contract
+from kappa.core.sites.energy_clause import PER, RUN
 from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
+from reports.acceptance.energy import EnergyUnknownError, JobEnergy, job_energy
+from reports.acceptance.energy_readings import Meters
 from reports.acceptance.index_verdict import IndexVerdict, judge_index
 from reports.acceptance.operation_verdict import OperationSample, judge_operation
 from reports.acceptance.outage_log import OutageLog, load_log
@@ -74,6 +77,8 @@ class ClauseSample:
     """Name of the attempt's folder."""
     load: str = ""
     """Use of these nodes by other processes during the measurement; empty if it is negligible."""
+    energy: JobEnergy | None = None
+    """Of a clause about energy."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,11 @@ class ClauseVerdict:
     def doubts(self) -> tuple[str, ...]:
         """Return reasons to doubt the value; they do not change the verdict."""
         disturbed = sum(bool(sample.load) for sample in self.samples)
+        terms = self.clause.energy
+        unsure = sum(_unsure(self.clause, sample) for sample in self.samples)
         return (
+            *((terms.declared,) if terms and not terms.level else ()),
+            *((f"the readings around {counted(unsure, 'job')} leave the threshold open",) if unsure else ()),
             *(("the interval crosses the threshold",) if _crosses(self.clause, self.interval) else ()),
             *((f"{disturbed} of {counted(len(self.samples), 'sample')} disturbed",) if disturbed else ()),
         )
@@ -146,6 +155,7 @@ def judge(campaign: Campaign) -> ContractVerdict:
     contract, attempts, unresolved = campaign.contract, campaign.attempts(), campaign.unresolved()
     earlier = campaign.earlier_contracts()
     begun = next(iter(earlier.values()), contract)
+    meters = Meters(campaign.folder)
     with _without_collection():
         log = load_log(campaign.folder) if any(clause.outages for clause in contract.clauses) else OutageLog()
         remarks = {
@@ -153,7 +163,7 @@ def judge(campaign: Campaign) -> ContractVerdict:
             for clause, before in zip(contract.clauses, begun.clauses, strict=True)
         }
         of_series = [
-            judge_clause(clause, attempts, unresolved.get(clause.id, ""), remarks[clause.id])
+            judge_clause(clause, attempts, unresolved.get(clause.id, ""), remarks[clause.id], meters)
             for clause in contract.clauses
             if not clause.block
         ]
@@ -164,7 +174,9 @@ def judge(campaign: Campaign) -> ContractVerdict:
             elif clause.operation:
                 judged[clause.id] = judge_operation_clause(clause, campaign, remarks[clause.id])
             elif clause.retained:
-                judged[clause.id] = judge_retained_clause(clause, campaign, attempts, unresolved, remarks[clause.id])
+                judged[clause.id] = judge_retained_clause(
+                    clause, campaign, attempts, unresolved, remarks[clause.id], meters
+                )
             elif clause.index:
                 judged[clause.id] = judge_index_clause(clause, of_series, remarks[clause.id])
         clauses = tuple(judged[clause.id] for clause in contract.clauses)
@@ -192,7 +204,7 @@ def _without_collection() -> Iterator[None]:
 
 
 def judge_clause(
-    clause: Clause, attempts: Sequence[Attempt], unresolved: str, about_waiver: list[str]
+    clause: Clause, attempts: Sequence[Attempt], unresolved: str, about_waiver: list[str], meters: Meters
 ) -> ClauseVerdict:
     """Compare one clause with the attempts at the series that it selects."""
     matching = [
@@ -204,7 +216,7 @@ def judge_clause(
     series = tuple(sorted({attempt.series for attempt, _ in matching}))
     samples: list[ClauseSample] = []
     if len(series) == 1:
-        samples, problems = _samples(clause, matching)
+        samples, problems = _samples(clause, matching, meters)
     elif series:
         problems = [f"the selector matches {len(series)} series instead of one: {', '.join(map(str, series))}"]
     else:
@@ -281,6 +293,7 @@ def judge_retained_clause(
     attempts: Sequence[Attempt],
     unresolved: dict[str, str],
     about_waiver: list[str],
+    meters: Meters,
 ) -> ClauseVerdict:
     """Compare the rerun in the campaign with the campaign's copy of the accepted dossier."""
     dossier = copy_of(campaign.folder, clause)
@@ -290,7 +303,7 @@ def judge_retained_clause(
         problems = unusable(accepted)
     if accepted and not problems:
         clauses = [rerun_clause(clause, before) for before in figures_of(accepted)]
-        reruns = [judge_clause(one, attempts, unresolved.get(one.id, ""), []) for one in clauses]
+        reruns = [judge_clause(one, attempts, unresolved.get(one.id, ""), [], meters) for one in clauses]
         found = judge_retained(clause, campaign.contract, accepted, reruns, attempts)
     else:
         found = RetainedJudgement(None, None, tuple(problems))
@@ -352,7 +365,9 @@ def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:
     return [f"the waiver was {done} after the run began{had}"]
 
 
-def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list[ClauseSample], list[str]]:
+def _samples(
+    clause: Clause, matching: list[tuple[Attempt, Case]], meters: Meters
+) -> tuple[list[ClauseSample], list[str]]:
     """Return the samples of the required repeats, from the last finished attempt at each, and the problems."""
     latest = {attempt.repeat: (attempt, case) for attempt, case in matching}
     samples, problems, sessions = [], [], set[str]()
@@ -367,14 +382,35 @@ def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list
             continue
         sessions.add(uuid)
         figures, problem = _figures(clause, case)
+        energy = None
+        if clause.energy and figures:
+            energy, problem = _energy(clause, case, meters)
+            figures = [(None, energy.joules / figures[0][1])] if energy else []
         if problem:
             problems.append(f"repeat {repeat}: {problem}")
         samples += [
             ClauseSample(value, repeat, (node,) if node else case.nodes, node, case.job_id or "", attempt.folder.name,
-                   _load(case, node))
+                   _load(case, node), energy)
             for node, value in figures
         ]  # fmt: skip
     return samples, problems
+
+
+def _energy(clause: Clause, case: Case, meters: Meters) -> tuple[JobEnergy | None, str]:
+    """Return the energy of the case's job, or the reason why it is not known."""
+    assert clause.energy
+    try:
+        return job_energy(case, clause.energy, meters), ""
+    except EnergyUnknownError as err:
+        return None, str(err)
+
+
+def _unsure(clause: Clause, sample: ClauseSample) -> bool:
+    """Return whether the least and the most energy of a sample are on two sides of the threshold."""
+    if sample.energy is None:
+        return False
+    bounds = (sample.energy.low_j, sample.energy.high_j)
+    return len({clause.holds(sample.value * bound / sample.energy.joules) for bound in bounds}) > 1
 
 
 def _load(case: Case, node: str | None) -> str:
@@ -393,6 +429,8 @@ def _figures(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]]
         return [], f"the check failed in phase {phase}: {one_line(case.fail_reason, 200)}"
     if clause.statistic.kind == "every_node":
         return _figures_of_nodes(clause, case)
+    if clause.energy and clause.selector.metric == RUN:
+        return [(None, 1.0)], ""
     metric = next((metric for metric in case.metrics if metric.name == clause.selector.metric), None)
     problem = _metric_problem(clause, metric)
     return ([], problem) if problem or metric is None or metric.value is None else ([(None, metric.value)], "")
@@ -403,10 +441,14 @@ def _metric_problem(clause: Clause, metric: Metric | None) -> str:
         return f"the check did not measure {clause.selector.metric}"
     if metric.value is None or not math.isfinite(metric.value):
         return f"{metric.name} is {metric.raw}, not a finite number"
+    if clause.energy and metric.value <= 0:
+        return f"{metric.name} is {metric.raw}: expected a number of results above 0"
     return _unit_problem(clause, metric.unit)
 
 
 def _unit_problem(clause: Clause, unit: str) -> str:
+    if clause.energy:
+        unit = f"{PER}{unit}"
     return "" if unit == clause.unit else f"the unit is {unit or 'no unit'!r}, but the threshold is in {clause.unit!r}"
 
 

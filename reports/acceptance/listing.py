@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 
 from kappa.core.ground.clean_text import clean
@@ -117,9 +118,11 @@ def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
         "value": verdict.value,
         "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
         "samples": [
-            {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt}
+            {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt,
+             **({"energy": asdict(sample.energy)} if sample.energy else {})}
             for sample in verdict.samples
         ],
+        **({"energy": {"source": clause.energy.source, "declared": clause.energy.declared}} if clause.energy else {}),
         **({"outages": _outages(verdict.outages)} if verdict.outages else {}),
         **({"retained": _retained(verdict.retained)} if verdict.retained else {}),
         **({"index": _index(verdict.index)} if verdict.index else {}),

@@ -1,4 +1,4 @@
-"""What the dossier's page shows of a clause about other clauses' figures: facts, and a table of the figures.
+"""What the dossier's page shows of a clause about energy or other clauses' figures: facts, and a table of figures.
 
 The table of a contract from a bid has the figures of all clauses.
 """
@@ -6,8 +6,10 @@ The table of a contract from a bid has the figures of all clauses.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kappa.core.ground import node_lists
 from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.sites.contract import Clause
+from kappa.core.sites.energy_clause import Energy
 from reports.acceptance.index_verdict import IndexVerdict
 from reports.acceptance.judge import ClauseVerdict, ContractVerdict
 from reports.acceptance.retained import RetainedVerdict
@@ -17,16 +19,19 @@ _MET = {True: "✔ met", False: "✘ not met", None: "○ incomplete"}
 
 @dataclass(frozen=True)
 class PieceTable:
-    """``facts`` are (title, words); each row has a cell for each title of ``header``."""
+    """``facts`` are (title, words); each row has a cell for each title of ``header``. ``warning`` is in large type."""
 
     facts: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
     note: str
+    warning: str = ""
 
 
 def piece_table(verdict: ClauseVerdict) -> PieceTable | None:
-    """Return the table of a retained clause or an index; ``None`` for other clauses and without figures."""
+    """Return the table of a clause about energy, a retained one or an index; ``None`` without figures."""
+    if verdict.clause.energy:
+        return _energy(verdict, verdict.clause.energy)
     if verdict.retained:
         return _retained(verdict.retained)
     return _index(verdict.index) if verdict.index else None
@@ -119,6 +124,31 @@ def _projected(clause: Clause) -> str:
         return NOTHING
     words = f"{figure(clause.predicted.value)} {clause.unit}".rstrip()
     return f"{words} ({clause.predicted.basis})" if clause.predicted.basis else words
+
+
+def _energy(verdict: ClauseVerdict, terms: Energy) -> PieceTable:
+    rows: list[tuple[str, ...]] = [
+        (
+            str(sample.repeat),
+            figure(energy.joules, 6),
+            f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
+            figure(energy.seconds, 6),
+            figure(energy.watts),
+            figure(sample.value, 6),
+            node_lists.folded(sample.nodes),
+            energy.source,
+        )
+        for sample in verdict.samples
+        if (energy := sample.energy)
+    ]
+    return PieceTable(
+        (("Energy from", terms.source), ("Declared", terms.declared)),
+        ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)",
+         f"Value ({verdict.clause.unit})", "Nodes", "Measured by"),
+        rows,
+        "Energy: of the job's nodes from the job's start to its end. At least, at most: by the readings around both.",
+        "" if terms.level else terms.declared,
+    )  # fmt: skip
 
 
 def _measured(verdict: ClauseVerdict) -> str:

@@ -13,6 +13,7 @@ from kappa.core.ground.figures import counted
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
+from kappa.core.sites.energy_clause import RUN
 from reports.acceptance.campaign import CaseSeries, Families, selects
 from reports.acceptance.mix_figures import MixPlan, mix_plan
 from reports.acceptance.outage_page import planned_tests
@@ -125,7 +126,8 @@ def _problem(clause: Clause, found: list[Offer]) -> str:
         return f"the selector matches {len(found)} series instead of one: {names}"
     declared = found[0].case.declared_metrics
     # Checks do not declare values per node.
-    if clause.statistic.kind != "every_node" and clause.selector.metric not in declared:
+    whole_run = clause.energy and clause.selector.metric == RUN
+    if not whole_run and clause.statistic.kind != "every_node" and clause.selector.metric not in declared:
         return f"the check has no metric {clause.selector.metric}; its metrics are {', '.join(declared)}"
     return ""
 

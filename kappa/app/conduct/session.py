@@ -19,6 +19,7 @@ from typing import IO, Any
 from kappa.app.conduct.leftovers import Found, NoReportError, note_cut, part_of, settle
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.app.conduct.results_disk import RoomForReport
+from kappa.app.survey.slurm import CONFIG, parse_config
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
@@ -248,7 +249,10 @@ def cases_done(printed: pathlib.Path) -> str:
 
 
 def add_accounting(report: pathlib.Path, site: Site) -> None:
-    """Write ``job_s``, ``job_nodes`` and ``energy_j`` into the cases of a complete report, if Slurm has accounting."""
+    """Write into the cases of a complete report what Slurm's accounting has of their jobs.
+
+    These are ``job_s``, ``job_nodes``, ``energy_j``, and the plug-in ``energy_by`` that measured it.
+    """
     document = json.loads(report.read_bytes())
     cases = {str(case["jobid"]): case for case in _cases(document) if _is_job(case)}
     # These values are informational: without an answer the report stays as it is.
@@ -259,8 +263,10 @@ def add_accounting(report: pathlib.Path, site: Site) -> None:
         commands = NodeCommands(site.description)
         command = [*commands.sacct, "-n", "-P", "-X", "-o", fields, "-j", ",".join(cases)]
         found = accounts(commands.run(command, ANSWER_S))
+        measured = any("energy_j" in values for values in found.values())
+        plugin = parse_config(commands.said(CONFIG.split()) or "").get("AcctGatherEnergyType", "") if measured else ""
         for job in found.keys() & cases.keys():
-            cases[job].update(found[job])
+            cases[job].update(found[job], **({"energy_by": plugin} if "energy_j" in found[job] else {}))
         if found:
             write_atomically(report, json.dumps(document, indent=2), report.stat().st_mode & 0o777)
 

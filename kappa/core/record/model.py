@@ -174,6 +174,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     energy_j: float | None = None
     """Energy of its job from Slurm's accounting, over all measurements of the job, in J; ``None`` if not known."""
+    energy_by: str = ""
+    """Slurm's plug-in that measured ``energy_j``; empty if not known."""
     job_s: float | None = None
     """Time for which its job held its nodes, from Slurm's accounting, in s; ``None`` if not known."""
     job_nodes: int | None = None

@@ -1,7 +1,7 @@
 """Read a site's contract, ``acceptance.yaml``, as plain data, and check its selectors against the suite.
 
 A clause is about one series of measurements, or has a block of ``outage_clauses.py``, ``operation_clauses.py`` or
-``derived_clauses.py``.
+``derived_clauses.py``. With the block of ``energy_clause.py``, a clause about a series is about its energy.
 """
 
 import datetime
@@ -18,6 +18,7 @@ from msgspec.structs import asdict
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
 from kappa.core.sites.derived_clauses import Index, Retained
+from kappa.core.sites.energy_clause import PER, RUN, Energy, unit_problem
 from kappa.core.sites.operation_clauses import JobMix, OperationTime
 from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
 from kappa.core.sites.site_file import SiteDescription
@@ -126,7 +127,8 @@ _BLOCKS = ("reliability", "availability", "retained", "index", "mix", "duration"
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A clause; ``source`` is its origin, for instance a document and the place in it.
 
-    A clause has ``selector`` and the other keys of a series, or exactly one block and no ``repeats`` (0).
+    A clause has ``selector`` and the other keys of a series, or exactly one block and no ``repeats`` (0). ``energy``
+    goes with a series.
     """
 
     id: _Id
@@ -143,6 +145,7 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     compared: Literal["at_least", "at_most"] | None = field(name="comparison", default=None)
     bound: _Threshold | None = field(name="threshold", default=None)
     stated_repeats: Annotated[int, Meta(ge=1, le=1000)] = field(name="repeats", default=0)
+    energy: Energy | None = None
     reliability: Reliability | None = None
     availability: Availability | None = None
     retained: Retained | None = None
@@ -161,6 +164,8 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError(f"expected the keys of a series, or one of {', '.join(_BLOCKS)}, found more than one")
         if not blocks and lacking:
             raise ValueError(f"expected the key {lacking[0]}, or one of {', '.join(_BLOCKS)}")
+        if self.energy and (blocks or self.comparison != "at_most" or self.statistic.kind == "every_node"):
+            raise ValueError("expected energy with a series, comparison at_most, and a statistic over the repeats")
 
     @property
     def block(self) -> Reliability | Availability | Retained | Index | JobMix | OperationTime | None:
@@ -281,6 +286,8 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
         ids.add(clause.id)
         if clause.outages and not found.contract.observation:
             raise file.error(("clauses", number), f"{clause.id} is about outages: expected contract.observation")
+        if clause.energy and (problem := unit_problem(clause.selector.metric, clause.unit)):
+            raise file.error(("clauses", number, "threshold", "unit"), problem)
     _check_derived(file, found)
     if site:
         _check_names(file, site)
@@ -343,9 +350,10 @@ def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks:
     metric = clause["selector"]["metric"]
     # A metric of each node has another name, which is known only after a measurement.
     of_node = isinstance(clause["statistic"], dict) and "every_node" in clause["statistic"]
-    units = {check.metrics[metric] for check in checks if metric in check.metrics}
-    known = [name for check in checks for name in check.metrics]
-    if not of_node and file.require_known((*here, "metric"), metric, known, "metric"):
+    per, any_run = (PER, [RUN]) if "energy" in clause else ("", [])
+    units = {f"{per}{check.metrics[metric]}" for check in checks if metric in check.metrics}
+    known = [*any_run, *(name for check in checks for name in check.metrics)]
+    if not of_node and metric not in any_run and file.require_known((*here, "metric"), metric, known, "metric"):
         at_unit: Path = ("clauses", number, "threshold", "unit")
         file.require_known(at_unit, clause["threshold"]["unit"], units, f"unit of {metric}")
     asked = {key: str(value) for key, value in clause["selector"].get("parameters", {}).items()}

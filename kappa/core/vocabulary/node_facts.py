@@ -136,9 +136,7 @@ NODE_FACTS = {
     "power.*_throttled": Fact(
         "how often all cores or packages together reduced their frequency", Rule.TOLD, is_figure=True
     ),
-    "power.energy_j": Fact(
-        "energy of the processors (RAPL) since the counter started", Rule.TOLD, "J", is_figure=True
-    ),
+    "power.package_w": Fact("power of all processors (RAPL) over 0.1 s", Rule.TOLD, "W", is_figure=True),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
     "left.temporary_files_mib": Fact("size of the files in /tmp that are older than a day", Rule.MUCH, "MiB", _CLEAN,
                                      True),
@@ -224,7 +222,7 @@ KINDS_OF_STATE = {
     "memory errors (EDAC)": ("error.memory_corrected", "error.memory_uncorrected"),
     "machine checks": ("error.machine_checks",),
     "throttling": ("power.*_throttled",),
-    "energy (RAPL)": ("power.energy_j",),
+    "power (RAPL)": ("power.package_w",),
     "power (Slurm)": ("slurm.power_w",),
 }
 

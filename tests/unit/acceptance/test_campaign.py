@@ -116,6 +116,13 @@ def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, word
         ]
 
 
+def test_the_energy_of_a_run_needs_no_metric(campaign, offered):
+    energy = {"source": "rapl"}
+    selector = {"check": "OsuLatency", "partition": "cpu", "metric": "run"}
+    contract = campaign.demand(clause(selector=selector, energy=energy, threshold={"value": 1, "unit": "J"})).contract
+    assert not plan(contract, offered(latency("cpu"), latency("gpu")), {}).unresolved
+
+
 def test_a_contract_about_less_than_the_site_could_run_says_so(campaign, offered):
     contract = campaign.demand(clause()).contract
     planned = plan(contract, offered(case("PartitionState"), latency("cpu")), {})

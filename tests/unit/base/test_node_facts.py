@@ -7,6 +7,7 @@ import pathlib
 import pwd
 import socket
 import threading
+import types
 from collections import Counter
 
 import pytest
@@ -96,7 +97,8 @@ def test_memory_errors(room, tree, monkeypatch):
     assert (facts["error.memory_corrected"], facts["error.memory_uncorrected"]) == (9, 1)
 
 
-def test_throttling_and_energy(room, tree, monkeypatch):
+@pytest.mark.parametrize(("range_uj", "power_w"), [("262143328850", 290), (None, None)])
+def test_throttling_and_power(room, tree, monkeypatch, range_uj, power_w):
     power = room("power")
     # Two threads of each core, which tell the same.
     counts = {f"cpu{cpu}/thermal_throttle/core_throttle_count": str(1 + cpu % 2) for cpu in range(4)}
@@ -104,12 +106,19 @@ def test_throttling_and_energy(room, tree, monkeypatch):
              for cpu in range(4) for part in ("physical_package", "core")}  # fmt: skip
     zones = {"intel-rapl:0": "package-0", "intel-rapl:1": "package-1", "intel-rapl:0:0": "core", "intel-rapl:2": "psys"}
     names = {f"{zone}/name": name for zone, name in zones.items()}
-    energies = {f"{zone}/energy_uj": "3600000" for zone in zones}
-    folder = tree({**counts, **cores, **names, **energies})
+    # In 0.1 s one package uses 14 J; the other uses 15 J, and its counter wraps. psys and core count for nothing.
+    before = {"intel-rapl:0": 262_138_328_850, "intel-rapl:1": 1_000_000, "intel-rapl:0:0": 0, "intel-rapl:2": 0}
+    after = {"intel-rapl:0": 10_000_000, "intel-rapl:1": 15_000_000, "intel-rapl:0:0": 5, "intel-rapl:2": 10**9}
+    energies = {f"{zone}/energy_uj": value for zone, value in before.items()}
+    ranges = {f"{zone}/max_energy_range_uj": range_uj for zone in zones} if range_uj else {}
+    now_s = iter([7.0, 7.1])
+    folder = tree({**counts, **cores, **names, **energies, **ranges})
     monkeypatch.setattr(power, "CPUS", str(folder))
     monkeypatch.setattr(power, "POWERCAP", str(folder))
+    move = lambda _: tree({f"{zone}/energy_uj": value for zone, value in after.items()})  # noqa: E731
+    monkeypatch.setattr(power, "time", types.SimpleNamespace(monotonic=lambda: next(now_s), sleep=move))
     assert power.facts() == {
-        "power.cores_throttled": 3, "power.packages_throttled": None, "power.energy_j": 7,
+        "power.cores_throttled": 3, "power.packages_throttled": None, "power.package_w": power_w,
     }  # fmt: skip
 
 

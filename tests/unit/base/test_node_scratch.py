@@ -61,6 +61,6 @@ def test_calls_that_are_slow_on_half_of_the_nodes_name_nobody():
 
 def test_a_read_that_fails_names_its_node_with_the_count():
     check = Scratch(n4={"failed": {"read: Input/output error": 12}})
-    with pytest.raises(SanityError, match="n4: file calls failed: read: Input/output error, 12 times \(of 12000"):
+    with pytest.raises(SanityError, match=r"n4: file calls failed: read: Input/output error, 12 times \(of 12000"):
         evaluate(check.read_nodes())
     assert check.suspects == ["n4"]

@@ -182,8 +182,8 @@ def test_what_all_nodes_share_is_on_no_root_disk():
 
 def test_figures_that_every_node_tells():
     facts = {
-        "n1": {"power.cores_throttled": 0, "power.energy_j": 7, "cpu.count": 2, "mount./a.free_bytes": 5},
-        "n2": {"power.cores_throttled": 9, "power.energy_j": None, "cpu.count": 2, "mount./a.free_bytes": 6},
+        "n1": {"power.cores_throttled": 0, "power.package_w": 7, "cpu.count": 2, "mount./a.free_bytes": 5},
+        "n2": {"power.cores_throttled": 9, "power.package_w": None, "cpu.count": 2, "mount./a.free_bytes": 6},
     }
     assert list(figures(facts)) == [
         ("power.cores_throttled", "", {"n1": 0, "n2": 9}),

@@ -140,8 +140,8 @@ def test_where_slurm_does_not_answer_no_node_is_suspected_for_it_and_others_are(
 
 
 def test_what_no_node_has_is_not_provided_here_and_no_fault(monkeypatch):
-    some = {"ib.mlx5_0.1.state": "ACTIVE", "power.energy_j": None, "error.memory_corrected": 0}
+    some = {"ib.mlx5_0.1.state": "ACTIVE", "power.package_w": None, "error.memory_corrected": 0}
     health = Health(monkeypatch, {"n1": (some, 0.5, 0.0), "n2": (some, 0.5, 0.0)})
     assert evaluate(health.nodes_agree())
-    assert health.not_provided == ["PCIe links", "machine checks", "throttling", "energy (RAPL)", "power (Slurm)"]
+    assert health.not_provided == ["PCIe links", "machine checks", "throttling", "power (RAPL)", "power (Slurm)"]
     assert not health.suspects

@@ -165,6 +165,8 @@ def test_what_all_jobs_took_by_one_question(session, tmp_path, monkeypatch, said
     shutil.copy(REPOSITORY / "site_configs/cpu-infiniband/site.yaml", tmp_path)
     (tmp_path / "sacct").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\n{said}\n')
     (tmp_path / "sacct").chmod(0o755)
+    (tmp_path / "scontrol").write_text("#!/bin/sh\necho 'AcctGatherEnergyType    = acct_gather_energy/ipmi'\n")
+    (tmp_path / "scontrol").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     (tmp_path / "jobs.json").write_text(json.dumps(JOBS))
     session('cp jobs.json "$report"').run(Conductor(Stop()))
@@ -172,6 +174,8 @@ def test_what_all_jobs_took_by_one_question(session, tmp_path, monkeypatch, said
     written = json.loads((tmp_path / "run-report.json").read_text())
     cases = written["runs"][0]["testcases"]
     assert [case.get("energy_j") for case in cases] == energies
+    plugins = ["acct_gather_energy/ipmi" if energy else None for energy in energies]
+    assert [case.get("energy_by") for case in cases] == plugins
     took = [(12, 4), (3, 1), (None, None), (None, None)] if "exit" not in said else [(None, None)] * 4
     assert [(case.get("job_s"), case.get("job_nodes")) for case in cases] == took
 

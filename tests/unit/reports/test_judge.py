@@ -139,11 +139,11 @@ def test_what_is_not_provided_and_not_expected_is_only_listed(tmp_path):
 
 
 def test_state_that_no_node_has_is_listed_and_changes_no_verdict(tmp_path):
-    health = case("PartitionHealth", not_provided=["InfiniBand", "energy (RAPL)"])
+    health = case("PartitionHealth", not_provided=["InfiniBand", "power (RAPL)"])
     verdict, without = judged(complete(health), tmp_path), judged(complete(case("PartitionHealth")), tmp_path)
     assert (verdict.state, verdict.gaps) == (without.state, without.gaps)
     [entry] = set(verdict.not_provided) - set(without.not_provided)
-    assert (entry.check, entry.reason) == ("PartitionHealth", "InfiniBand, energy (RAPL): no node of cpu reports it")
+    assert (entry.check, entry.reason) == ("PartitionHealth", "InfiniBand, power (RAPL): no node of cpu reports it")
     assert "no node of cpu reports it" in to_json(verdict)
 
 

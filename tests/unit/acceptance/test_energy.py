@@ -1,0 +1,319 @@
+"""Clauses about energy, with numbers worked out by hand: J per run from Slurm, RAPL that wraps, and Redfish."""
+
+import datetime
+import json
+
+import pytest
+import yaml
+
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.contract import load_contract
+from kappa.core.sites.load import Site
+from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.energy import JobEnergy
+from reports.acceptance.judge import ClauseOutcome, judge
+from tests.unit.acceptance.conftest import Filled, clause, contract
+from tests.unit.reports.samples import REPOSITORY, latency
+
+# Each job ends at second 1000 of this day.
+DAY = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
+LEVEL = {"granularity": 2, "fraction": 1, "subsystems": 3, "meter": 2}
+RANGE_UJ = 262_143_328_850
+BOTH = "node[1-2]"
+
+
+def demand(source="slurm", at_most=50_000, repeats=1, level=LEVEL, unit="J", metric="run", **energy):
+    block = {"source": source, **energy, **({"level": level} if level else {})}
+    selector = {"check": "OsuLatency", "partition": "cpu", "metric": metric}
+    return clause(id="E1", energy=block, selector=selector, threshold={"value": at_most, "unit": unit}, repeats=repeats)
+
+
+def job(energy_j=48_000, seconds=100, by="acct_gather_energy/ipmi", **changes):
+    ended = DAY.timestamp() + 1000
+    return latency(energy_j=energy_j, energy_by=by, job_s=seconds, job_completion_time_unix=ended, **changes)
+
+
+def at(second, meter, nodes, **answer):
+    moment = (DAY + datetime.timedelta(seconds=second)).isoformat()
+    return json.dumps({"time": moment, "meter": meter, "nodes": nodes, **answer}) + "\n"
+
+
+def sensor(second, watts=None, kwh=None, meter="pdu1", nodes=BOTH):
+    told = {"PowerWatts": {"Reading": watts, "Name": "P"}, "EnergykWh": {"Reading": kwh}, "Id": "PDU"}
+    return at(second, meter, nodes, redfish=told)
+
+
+def bmc(second, watts, node):
+    return at(second, f"bmc-{node}", node, redfish={"PowerControl": [{"PowerConsumedWatts": watts, "MemberId": "0"}]})
+
+
+def rapl(second, watts, node, begin_uj=0):
+    """One package that takes ``watts``, and two zones that count for nothing."""
+    zones = {"intel-rapl:0": "package-0", "intel-rapl:0:0": "core", "intel-rapl:1": "psys"}
+    count = (begin_uj + int(second * watts * 1e6)) % RANGE_UJ
+    told = {zone: {"name": name, "energy_uj": count, "max_energy_range_uj": RANGE_UJ} for zone, name in zones.items()}
+    return at(second, node, node, rapl=told)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """``judged(clause, case, …, readings=…)`` is the verdict on E1."""
+
+    def of(demanded, *cases, readings=()):
+        campaign = Filled(tmp_path / "campaign").demand(demanded)
+        for repeat, case in enumerate(cases, start=1):
+            campaign.add(case, repeat)
+        if readings:
+            (campaign.folder / "energy").mkdir()
+            (campaign.folder / "energy/site.jsonl").write_text("".join(readings))
+        return judge(campaign).clauses[0]
+
+    return of
+
+
+def only(verdict):
+    assert not verdict.problems
+    return verdict.samples[0].energy
+
+
+def test_slurms_energy_of_each_run(judged):
+    found = judged(demand(repeats=3), job(47_000), job(49_000), job(48_500))
+    assert (found.outcome, found.value) == (ClauseOutcome.MET, 48_500)
+    assert found.samples[0].energy == JobEnergy(47_000, 47_000, 47_000, 100, "acct_gather_energy/ipmi")
+    assert found.samples[0].energy.watts == 470
+    assert not found.doubts
+
+
+def test_more_than_agreed_is_not_met(judged):
+    assert judged(demand(at_most=47_999), job()).outcome is ClauseOutcome.NOT_MET
+
+
+def test_energy_for_each_result(judged):
+    count = {"perfvalues": {"embedded:cpu:solved": [960, 0, None, None, "works", "pass"]}}
+    found = judged(demand(unit="J/works", metric="solved"), job(**count))
+    assert (found.value, found.samples[0].energy.joules) == (50, 48_000)
+
+
+@pytest.mark.parametrize(
+    ("case", "level", "words"),
+    [
+        (job(energy_j=None), LEVEL, "no energy of the job"),
+        (job(seconds=None), LEVEL, "did not record how long the job ran"),
+        (job(by="acct_gather_energy/rapl"), LEVEL, "acct_gather_energy/rapl measured the energy: expected no level"),
+        (job(), None, "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
+        (job(by=""), LEVEL, "does not say which plug-in"),
+        (job(provenance={"other_jobs": "71 72"}), LEVEL, "not the job's own: 71 72"),
+        (job(result="fail", fail_phase="sanity"), LEVEL, "failed in phase sanity"),
+    ],
+)
+def test_slurms_energy_that_counts_for_nothing(judged, case, level, words):
+    found = judged(demand(level=level), case)
+    assert found.outcome is ClauseOutcome.INCOMPLETE
+    assert words in found.problems[0]
+
+
+def test_slurm_with_rapl_has_no_level(judged):
+    found = judged(demand(level=None), job(by="acct_gather_energy/rapl"))
+    assert (found.outcome, found.doubts) == (ClauseOutcome.MET, ("no level: processors only",))
+
+
+def test_a_counter_of_rapl_wraps(judged):
+    # 900 s of 300 W are 270 kJ on each node: more than the counter holds, so it wraps once or twice.
+    lines = [rapl(second, 300, node, start) for second in range(85, 1030, 30)
+             for node, start in (("node1", 0), ("node2", RANGE_UJ - 10**9))]  # fmt: skip
+    found = judged(demand("rapl", 600_000, level=None), job(seconds=900), readings=lines)
+    energy = only(found)
+    assert energy.joules == pytest.approx(540_000, abs=0.01)
+    # The last readings before start and after end are at 85 s and 1015 s, those within at 115 s and 985 s.
+    assert (energy.low_j, energy.high_j) == pytest.approx((2 * 870 * 300, 2 * 930 * 300), abs=0.01)
+    assert (energy.watts, energy.source) == (pytest.approx(600), "rapl: node1, node2")
+    assert found.outcome is ClauseOutcome.MET
+
+
+@pytest.mark.parametrize(("package_w", "known"), [(300, False), (290, True)])
+def test_a_run_longer_than_a_counter_without_readings(judged, package_w, known):
+    # 262143 J at 300 W are 873.8 s, at 290 W 903.9 s.
+    lines = [rapl(second, 100, node) for second in (100, 1000) for node in ("node1", "node2")]
+    found = judged(demand("rapl", level=None, gap_s=3600, package_w=package_w), job(seconds=900), readings=lines)
+    if known:
+        assert only(found).joules == pytest.approx(180_000)
+    else:
+        assert found.outcome is ClauseOutcome.INCOMPLETE
+        assert "wraps in 14 min 34 s, so the energy is not known" in found.problems[0]
+
+
+def test_power_by_the_trapezoid(judged):
+    # 100 W at 890 s to 320 W at 1000 s: 120 W when the job begins, so (120 + 320) / 2 x 100 s.
+    lines = [sensor(890, 100), sensor(950, 220), sensor(1000, 320)]
+    energy = only(judged(demand("redfish"), job(), readings=lines))
+    assert (energy.joules, energy.source) == (pytest.approx(22_000), "redfish: pdu1")
+    assert energy.low_j == energy.high_j == energy.joules
+
+
+def test_kilowatt_hours_of_two_feeds(judged):
+    # 1 Wh each 10 s is 360 W; lines may have any order. A step of 0.0001 kWh is 360 J.
+    lines = [sensor(second, 999, round(7.0001 + second / 10_000, 4), meter)
+             for meter in ("b", "a") for second in range(1010, 0, -10)]  # fmt: skip
+    energy = only(judged(demand("redfish", 800_000), job(seconds=900), readings=lines))
+    assert energy.joules == pytest.approx(2 * 324_000)
+    assert (energy.low_j, energy.high_j) == pytest.approx((2 * (324_000 - 360), 2 * (324_000 + 360)))
+
+
+def test_coarse_kilowatt_hours_give_way_to_power(judged):
+    lines = [sensor(second, 360, 56438) for second in range(880, 1020, 20)]
+    assert only(judged(demand("redfish"), job(), readings=lines)).joules == pytest.approx(36_000)
+
+
+def test_each_node_has_its_bmc(judged):
+    lines = [bmc(second, 200, node) for second in (900, 950, 1000) for node in ("node1", "node2")]
+    assert only(judged(demand("redfish"), job(), readings=lines)).joules == pytest.approx(40_000)
+
+
+ALL = range(880, 1021, 20)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([], "no readings of node[1-2]"),
+        ([bmc(second, 200, "node1") for second in ALL], "no readings of node2"),
+        ([sensor(second, 200, nodes="node[1-3]") for second in ALL], "pdu1 also measures node3"),
+        ([bmc(second, 200, "node1") for second in ALL] + [sensor(second, 200) for second in ALL],
+         "bmc-node1 and pdu1 both measure node1"),
+        ([sensor(second, 200) for second in range(920, 1021, 20)], "pdu1: no reading before the job's start"),
+        ([sensor(second, 200) for second in range(880, 1000, 20)], "pdu1: no reading after the job's end"),
+        ([sensor(second, 200) for second in (900, 961, 1000)], "pdu1: no reading for 1 min 1 s during the job"),
+        ([sensor(second, None) for second in ALL], "pdu1: no reading before the job's start"),
+        ([sensor(second, 0) for second in ALL], "pdu1: its readings show no energy at all"),
+        ([sensor(second, None, 56438) for second in ALL], "more than 1 % of 0 J"),
+        ([sensor(second, None, 2000 - second) for second in ALL], "EnergykWh went back"),
+        ([rapl(second, 200, "node1") for second in ALL], "no readings of node[1-2]"),
+    ],
+)  # fmt: skip
+def test_readings_that_do_not_cover_the_job(judged, lines, words):
+    found = judged(demand("redfish"), job(), readings=lines)
+    assert (found.outcome, found.value) == (ClauseOutcome.INCOMPLETE, None)
+    assert words in found.problems[0]
+
+
+def test_a_line_that_is_being_written_counts_for_nothing(judged):
+    lines = [sensor(second, 200) for second in ALL]
+    assert only(judged(demand("redfish"), job(), readings=[*lines, '{"time": "2026'])).joules == 20_000
+
+
+def test_readings_around_the_threshold_leave_it_open(judged):
+    # 3.6 kW; the readings within the job cover 90 s of its 100 s, those around it 120 s.
+    lines = [sensor(second, None, round(0.00001 + second / 1000, 5)) for second in range(880, 1030, 30)]
+    found = judged(demand("redfish", 370_000), job(), readings=lines)
+    assert found.value == pytest.approx(360_000)
+    assert found.doubts == ("the readings around 1 job leave the threshold open",)
+
+
+def test_a_link_is_refused(tmp_path):
+    campaign = Filled(tmp_path / "campaign").demand(demand("redfish"))
+    campaign.add(job())
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/pdu.jsonl").write_text("")
+    (campaign.folder / "energy").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"pdu\.jsonl: expected a file in energy/, found a link"):
+        judge(campaign)
+
+
+GOOD_LINE = sensor(0, 200, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{\n", "truncated"),
+        ("[]\n", "Expected `object`"),
+        (GOOD_LINE.replace("+00:00", ""), "$.time"),
+        (GOOD_LINE.replace("meter", "metre"), "metre"),
+        (GOOD_LINE.replace("node[1-2]", "node[2-"), "expected 1 to 100000 nodes"),
+        (GOOD_LINE.replace("200", '"much"'), "$.redfish.PowerWatts.Reading"),
+        (GOOD_LINE.replace("200", "-200"), "PowerWatts.Reading: expected a number of at least 0"),
+        (GOOD_LINE.replace("200", '"NaN"'), "PowerWatts.Reading: expected a number of at least 0"),
+        (GOOD_LINE.replace("200", "0e999"), "PowerWatts.Reading: expected a number of at least 0"),
+        (at(0, "m", BOTH), "expected either redfish or rapl"),
+        (at(0, "m", BOTH, redfish={"error": {}}), "redfish: expected either PowerControl"),
+        (at(0, "m", BOTH, redfish={"PowerControl": [{}, {}]}), "redfish.PowerControl: expected one entry"),
+        (rapl(0, 1, BOTH), "nodes: expected the one node"),
+        (rapl(0, 1, "node1").replace("package-0", "dram"), "rapl: expected a zone"),
+        (rapl(0, 1, "node1").replace("energy_uj", "energy"), "energy"),
+        (sensor(-5, 1), "time: expected each time of a meter once"),
+        (sensor(0, 1, nodes="node1"), "expected those of its first line"),
+    ],
+)
+def test_a_line_that_is_no_reading(judged, line, words):
+    with pytest.raises(InputError, match=r"site\.jsonl: line 2: no reading of a meter: ") as error:
+        judged(demand("redfish"), job(), readings=[sensor(-5, 200), line])
+    assert words in str(error.value)
+
+
+def test_the_dossier_has_readings_and_level(tmp_path):
+    campaign = Filled(tmp_path / "campaign").demand(demand("redfish"), clause(id="B2", repeats=1))
+    campaign.add(job())
+    (campaign.folder / "energy").mkdir()
+    (campaign.folder / "energy/pdu.jsonl").write_text("".join(sensor(second, 200) for second in ALL))
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert "level 1, the lowest of: granularity 2, fraction 1, subsystems 3, meter 2" in page
+    assert '<p class="warning">' not in page
+    energy = json.loads((tmp_path / "d/verdict.json").read_text())["clauses"][0]["samples"][0]["energy"]
+    assert (energy["joules"], energy["seconds"]) == (20_000, 100)
+    assert verify(tmp_path / "d").exit_status == 0
+    readings = tmp_path / "d/energy/pdu.jsonl"
+    readings.write_text(readings.read_text().replace("200", "100"))
+    assert any("energy/pdu.jsonl" in problem for problem in verify(tmp_path / "d").problems)
+
+
+def test_processors_alone_are_in_large_type(tmp_path):
+    campaign = Filled(tmp_path / "campaign").demand(demand(level=None))
+    campaign.add(job(by="acct_gather_energy/rapl"))
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    assert '<p class="warning">no level: processors only</p>' in (tmp_path / "d/dossier.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"source": "ipmi"}, "energy.source"),
+        ({"source": "rapl"}, "RAPL measures processors only: expected no level"),
+        ({"source": "redfish", "level": None}, "expected the key level"),
+        ({"level": {**LEVEL, "meter": 4}}, "energy.level.meter: expected a level of 1 to 3, found 4"),
+        ({"level": {"meter": 1}}, "'granularity' is a required property"),
+        ({"gap_s": 0}, "energy.gap_s: expected seconds above 0"),
+        ({"unit": "kJ"}, "threshold.unit: expected 'J' for each run, found 'kJ'"),
+        ({"unit": "J", "metric": "latency_8B"}, "expected 'J/UNIT'"),
+        ({"unit": "J/us", "metric": "latency_8B"}, "is no time and no rate"),
+        ({"unit": "J/Gflop/s", "metric": "rate"}, "is no time and no rate"),
+    ],
+)
+def test_a_bad_clause_names_its_key(tmp_path, changes, words):
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(contract(demand(**changes))))
+    if not words:
+        assert load_contract(tmp_path / "c.yaml").clauses[0].requirement == "≤ 50\N{NARROW NO-BREAK SPACE}000 J"
+        return
+    with pytest.raises(InputError, match=r"c\.yaml: line \d+: ") as error:
+        load_contract(tmp_path / "c.yaml")
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "words"),
+    [
+        ("run", "J", ""),
+        ("solved", "J/works", "unknown metric 'solved'"),
+        ("latency_8B", "J/works", "unit of latency_8B"),
+    ],
+)
+def test_a_metric_and_its_unit_by_the_catalogue(tmp_path, metric, unit, words):
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump(contract(demand(metric=metric, unit=unit))))
+    site = Site(REPOSITORY / "site_configs/embedded").description
+    if not words:
+        assert load_contract(path, site).clauses[0].energy.level.lowest == 1
+        return
+    with pytest.raises(InputError, match=words):
+        load_contract(path, site)
