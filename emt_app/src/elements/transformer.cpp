@@ -8,8 +8,8 @@
 // A phase shifter is "YgYg" with a "shift". One of its windings, that of the side that leads, is a zigzag: beside its own phase it has
 // turns of the next one, m times as many and reversed. With m < 0 its voltage is |1 - m·exp(-j120°)| times that of one phase.
 #include <cmath>
-#include <numbers>
 
+#include "base/elementary.hpp"
 #include "elements/element.hpp"
 
 namespace emt {
@@ -40,7 +40,8 @@ public:
         }
     }
     void lower(Network& net, Reporter&) const override {
-        const double tangent = std::tan(std::abs(shift_) * std::numbers::pi / 180), zigzag = -2 * tangent / (std::sqrt(3) + tangent);
+        const auto [cosine, sine] = cos_sin(std::abs(shift_) / 360);
+        const double zigzag = -2 * sine / (std::sqrt(3) * cosine + sine);
         const double squared = 1 + zigzag + zigzag * zigzag, turns = std::sqrt(squared);
         // A zigzag on the primary side sees the leakage through more turns.
         const double seen = shift_ < 0 ? squared : 1;
