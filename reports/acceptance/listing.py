@@ -37,11 +37,11 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     for one in contract.clauses:
         if one.availability:
             say(f"  {one.id} {one.statistic}: {planned_availability(one.availability)}")
-    for rerun in planned.reruns:
-        say("\n".join(f"  {line}" for line in rerun.lines))
         lines = _operation_lines(one)
         if lines:
             say("\n".join(f"  {line}" for line in (f"{one.id} {one.statistic} {one.requirement}", *lines)))
+    for rerun in planned.reruns:
+        say("\n".join(f"  {line}" for line in rerun.lines))
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
     bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)

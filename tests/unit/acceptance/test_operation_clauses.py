@@ -4,6 +4,8 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.contract import load_contract
+from reports.acceptance import plan
+from reports.acceptance.listing import show_plan
 
 GOOD = """\
 contract:
@@ -48,6 +50,13 @@ def test_what_is_read(load):
     assert (time.threshold, time.unit, time.comparison, time.repeats) == (60, "s", "at_most", 6)
     assert time.holds(60) and not time.holds(60.1)
     assert [job.limit_min for job in mix.mix.queue if job.seconds == 20] == [1] * 8
+
+
+def test_the_plan_prints_each_clause_once(load, capsys):
+    contract = load(GOOD)
+    show_plan(contract, plan.plan(contract, [], {}))
+    printed = capsys.readouterr().out
+    assert [printed.count(f"  {one.id} {one.statistic} {one.requirement}\n") for one in contract.clauses] == [1, 1]
 
 
 @pytest.mark.parametrize(
