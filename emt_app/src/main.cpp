@@ -16,7 +16,7 @@
 
 namespace {
 
-/// A count above zero, or what is wrong with it.
+/// Returns a message unless the text is a count above zero.
 struct WholeNumber : CLI::Validator {
     WholeNumber() : Validator("NUMBER") {
         func_ = [](std::string& text) -> std::string {
@@ -36,7 +36,7 @@ void add_steps(CLI::App& app, std::uint64_t& steps) {
     app.add_option("--steps", steps, "time steps to simulate and time")->check(WholeNumber())->capture_default_str();
 }
 
-/// What to say of a command that there is not, or nothing.
+/// Returns a message for an unknown command, or an empty text.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     const CLI::App* at = &app;
     std::string path = at->get_name();

@@ -1,6 +1,7 @@
-// kappa-measure: the measuring programs of the suite, each a subcommand and a folder of its own.
+// kappa-measure: the measuring programs of the suite, each a subcommand with its own folder.
 //
-// Every measurement runs on MPI's ranks; rank 0 writes one JSON document, whose first lines say what ran (common/run.cpp).
+// Every measurement runs on MPI's ranks; rank 0 writes one JSON document. Its first lines describe the run
+// (common/run.cpp).
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -25,7 +26,7 @@ namespace {
 
 using Define = std::vector<Subcommand> (*)(CLI::App&);
 
-// On a simulated machine there are no cores, adapters or kernel to measure.
+// A simulated machine has no cores, adapters or kernel to measure.
 #ifdef SMPI_H
 constexpr Define kSubcommands[] = {patterns::define};
 #else
@@ -34,12 +35,13 @@ constexpr Define kSubcommands[] = {affinity::define, bits::define,     node::def
 #endif
 
 #ifndef SMPI_H
-// The program has OpenMP for `affinity`. GNU's binds the first thread before main where OMP_PROC_BIND or OMP_PLACES say so, and
-// the other measurements would take that core for all that the launcher gave them: they get back what it gave.
+// The program uses OpenMP for `affinity`. If OMP_PROC_BIND or OMP_PLACES is set, GNU's OpenMP binds the first thread
+// before main. The other measurements would see that core as their whole allocation, so they get the launcher's mask
+// back.
 cpu_set_t cores_given;
 bool cores_known = false;
 
-// Before any library is at work, so without a sanitizer's.
+// Runs before all libraries, so without a sanitizer's library.
 __attribute__((no_sanitize("address", "undefined"))) void remember_cores() {
     cores_known = syscall(SYS_sched_getaffinity, 0, sizeof cores_given, &cores_given) > 0;
 }
@@ -54,7 +56,7 @@ void undo_binding() {
 }
 #endif
 
-// As on the command line, with the names of those that it is part of.
+// Returns the name as on the command line, with the names of its parents.
 std::string full_name(const CLI::App* app) {
     const CLI::App* const above = app->get_parent();
     const std::string before = above == nullptr || above->get_parent() == nullptr ? "" : full_name(above) + " ";

@@ -14,7 +14,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Follows the parser through a text and throws CaseError for a key that an object has twice, of which only the last would count.
+/// Follows the parser through a text. Throws CaseError for a key that an object has twice: the parser would keep only
+/// the last value.
 class KeysOnce {
 public:
     explicit KeysOnce(const std::string& origin) : origin_(origin) {}
@@ -51,22 +52,22 @@ private:
     }
 
     const std::string& origin_;
-    std::vector<Open> open_;  // from the outermost
+    std::vector<Open> open_;  // outermost first
 };
 
 struct Bounds {
     double low, high;
     const char* unit;
 };
-// Far beyond all uses: outside there are only mistakes. A steady start takes at least four steps a period: at two
-// the trapezoidal rule makes a capacitance a short circuit.
+// The bounds are far beyond all uses, so a value outside is a mistake. A steady start takes at least four steps per
+// period: with two, the trapezoidal rule makes a capacitance a short circuit.
 constexpr Bounds kStepBounds{1e-12, 1, "s"}, kFrequencyBounds{1e-6, 1e6, "Hz"};
 constexpr double kStepPerPeriod = 0.25;
-constexpr double kUsualStep_s = 50e-6, kUsualFrequency_hz = 60;  // to read on after a wrong one
+constexpr double kUsualStep_s = 50e-6, kUsualFrequency_hz = 60;  // used after a wrong value, to read the rest
 
 const char* phase_name(std::size_t k) { return k == 0 ? ".a" : k == 1 ? ".b" : ".c"; }
 
-/// Names of a list of strings, reporting anything else.
+/// Returns the names in a list of strings; reports every other entry.
 std::vector<std::string> names(const json& root, const char* key, Diagnostics& problems) {
     std::vector<std::string> out;
     const auto it = root.find(key);
@@ -108,7 +109,7 @@ std::optional<double> setting(const json& root, const char* key, Diagnostics& pr
     return std::nullopt;
 }
 
-/// Whether the setting is there and within its bounds.
+/// Returns true if the setting exists and is within its bounds.
 bool within(const std::optional<double>& x, const char* key, const Bounds& bounds, Diagnostics& problems) {
     if (!x) return false;
     if (*x >= bounds.low && *x <= bounds.high) return true;
@@ -116,7 +117,7 @@ bool within(const std::optional<double>& x, const char* key, const Bounds& bound
     return false;
 }
 
-/// `dt_s`: in place of the case's, if greater than zero.
+/// `dt_s` replaces the case's step if it is greater than zero.
 void read_settings(const json& root, double dt_s, Network& net, Diagnostics& problems) {
     const json start = root.value("start", json("steady"));
     if (start != "steady" && start != "zero")
@@ -219,7 +220,7 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s,
     read_settings(root, dt_s, out.network, problems);
     NodeTable table;
     declare_nodes(root, out.network, table, problems);
-    out.census.nodes = out.network.nodes();  // without those that elements have inside
+    out.census.nodes = out.network.nodes();  // without the nodes inside elements
     read_elements(root, out, table, problems);
     read_initial(root, out.network, table, problems);
     if (problems.empty()) check_network(out.network, problems);

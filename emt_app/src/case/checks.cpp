@@ -64,9 +64,9 @@ void check_signals(const Network& net, Diagnostics& problems) {
     }
 }
 
-/// Machines at one bus that hold its angle must agree about it.
+/// Reports machines at one bus that hold different angles.
 void check_held_angles(const Network& net, Diagnostics& problems) {
-    constexpr double kSame = 1e-12;  // turns: absorbs the rounding of an angle that is a whole turn away
+    constexpr double kSame = 1e-12;  // turns; allows rounding of angles that differ by whole turns
     std::map<Nodes3, const SynchronousMachine*> at_bus;
     for (const SynchronousMachine& m : net.machines) {
         if (!m.dispatch.holds_angle) continue;
@@ -77,7 +77,7 @@ void check_held_angles(const Network& net, Diagnostics& problems) {
     }
 }
 
-/// Machines of given power leave the angle of their island open.
+/// Reports islands in which every machine has a given power: nothing determines their angle.
 void check_angles(const Network& net, const Decomposition& parts, Diagnostics& problems) {
     std::set<int> held, reported;
     for (const Task& t : parts.tasks) {

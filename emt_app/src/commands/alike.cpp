@@ -1,5 +1,5 @@
-// `emt alike`: every rank, bound to a core of its own, simulates the whole case again and again for some seconds. The result
-// says with which bits the rounds of each core ended (format kappa-bit-sweep); nothing here judges them.
+// `emt alike`: every rank, bound to its own core, simulates the whole case again and again for some seconds. The result
+// lists the final bits of each core's rounds (format kappa-bit-sweep); this program does not judge them.
 #include "measure/alike.hpp"
 
 #include <sched.h>
@@ -28,7 +28,7 @@ struct Core {
     int number = -1;
 };
 
-/// Takes the core of this rank's place among those of its node, unless the launcher has bound it to one already.
+/// Binds this rank to the core with the rank's place among the node's ranks, unless the launcher has bound it already.
 Core own_core() {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -67,7 +67,7 @@ void simulate_and_tell(const Mpi& mpi, const AlikeOptions& o) {
     do {
         ++rounds[alike.round(o.steps, [](Engine&) { heartbeat::beat(); })];
     } while (Clock::now() < end);
-    // A slow core comes to the end of its last round later than the others, which wait.
+    // A slow core ends its last round later than the others, which wait.
     heartbeat::phase(kPatience_s + 10 * o.seconds, "gathers the bits");
     const json own{{"node", core.node.data()}, {"core", core.number}, {"digests", digests_as_json(rounds)}, {"basis", basis_of_bits()}};
     const std::string texts = gathered(mpi, own.dump() + "\n");

@@ -1,5 +1,6 @@
-// `emt caches`: every rank by itself runs each of several cases and measures what a step takes and what of it is work, in order
-// of the memory that a step touches; the result says so of each node, with the sizes of its caches. Start one rank on each.
+// `emt caches`: every rank alone runs several cases, in order of the memory that a step touches. It measures the time
+// of a step and the part of it that is work. The result gives both for each node, with the sizes of its caches. Start
+// one rank per node.
 #include <sched.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ std::string first_line(const std::string& path) {
     return line;
 }
 
-/// The data caches of a core, bytes; nothing where the kernel does not say (a virtual machine may hide them).
+/// Returns the data caches of a core, in bytes; empty if the kernel does not report them, as in some virtual machines.
 json caches_of(int core) {
     json found = json::array();
     for (int index = 0; index < 8; ++index) {
@@ -53,7 +54,7 @@ std::string own_node() {
     return name.c_str();
 }
 
-/// Waits for all ranks without taking the processor from those that measure.
+/// Waits for all ranks without using the processor, so that the measuring ranks are not slowed.
 void wait_for_all() {
     heartbeat::phase(0, "waits for all ranks");
     MPI_Request request = MPI_REQUEST_NULL;

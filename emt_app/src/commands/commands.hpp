@@ -9,7 +9,7 @@ namespace emt {
 struct RunOptions {
     std::string case_path;
     std::uint64_t steps = 1000;
-    double time_s = 0;                   // simulated, in place of steps; 0: steps
+    double time_s = 0;                   // simulated time, replaces `steps`; 0: use `steps`
     std::uint64_t warm_up = 0;           // steps before timing starts
     std::string exchange = "step";
     std::string transport = "auto";
@@ -66,30 +66,30 @@ struct ImportOptions {
     double dt_s = 50e-6;
     double frequency_hz = 60;
     bool frequency_given = false;
-    bool solve = false;                  // the power flow of a case that is not solved
+    bool solve = false;                  // compute the power flow of an unsolved case
     std::string reactive_limits = "keep";
-    double tolerance_mva = -1;           // below zero: of the case's loads
+    double tolerance_mva = -1;           // below zero: from the case's loads
 };
 
 struct AlikeOptions {
     std::string case_path;
-    std::uint64_t steps = 1000;          // of a round
+    std::uint64_t steps = 1000;          // per round
     double seconds = 1;
-    std::uint64_t variant = 0;           // goes into the result
+    std::uint64_t variant = 0;           // copied into the result
     std::string isa = "auto";
     std::string result_path = "emt_alike.json";
 };
 
 struct CachesOptions {
     std::vector<std::string> case_paths; // of growing size
-    std::uint64_t steps = 200;           // timed, of each case
+    std::uint64_t steps = 200;           // timed steps of each case
     int at_once = 0;                     // ranks that measure at the same time; 0: all
     std::string result_path = "emt_caches.json";
 };
 
 struct WatchOptions {
     std::string socket_path;
-    std::vector<std::string> signals;    // patterns of the shell
+    std::vector<std::string> signals;    // shell patterns
     std::uint64_t decimate = 1;
     std::uint64_t rows = 0;              // 0: until the run ends
     std::string csv_path;                // empty: standard output
@@ -97,12 +97,13 @@ struct WatchOptions {
 
 int alike_command(const AlikeOptions& options, int argc, char** argv);
 int caches_command(const CachesOptions& options, int argc, char** argv);
-/// Prints name and unit of all that a case can show, or of what the patterns match.
+/// Prints name and unit of every channel of a case, or of those that match a pattern.
 int channels_command(const std::string& path, const std::vector<std::string>& patterns);
 int check_command(const std::string& path, bool as_json);
-/// Becomes the program `emt-plot`, found beside this one or on PATH, with these words. Returns only by std::runtime_error.
+/// Replaces this process by the program `emt-plot`, from this program's folder or PATH, with these arguments. Throws
+/// std::runtime_error if it cannot.
 [[noreturn]] void plot_command(const std::vector<std::string>& words);
-/// Prints which of so many ranks exchange waves with each other.
+/// Prints which ranks, out of this number, exchange waves with each other.
 int graph_command(const std::string& path, int ranks);
 int schema_command();
 int generate_command(const GenerateOptions& options);
@@ -111,9 +112,9 @@ int run_command(const RunOptions& options, int argc, char** argv);
 int watch_command(const WatchOptions& options);
 int scale_command(const ScaleOptions& options);
 
-/// Whether a file can be written at this path; it is left as it is. Throws std::runtime_error that names it. An empty path is none.
+/// Throws std::runtime_error, naming the file, if it cannot be written; does not change it. Accepts an empty path.
 void check_writable(const std::string& path);
-/// Writes a file completely or not at all. Throws std::runtime_error that names it.
+/// Writes a file completely or not at all. Throws std::runtime_error, naming the file.
 void write_file(const std::string& path, const std::string& text);
 
 }  // namespace emt

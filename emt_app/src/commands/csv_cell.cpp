@@ -3,7 +3,7 @@
 namespace emt {
 
 std::string csv_cell(const std::string& text) {
-    // A name comes from a case file, which anybody may have written; spreadsheets run what begins like this.
+    // Spreadsheets run cells that begin with these characters, and a name may come from an untrusted case file.
     const bool formula = !text.empty() && std::string("=+-@\t\r").find(text.front()) != std::string::npos;
     const std::string shown = formula ? "'" + text : text;
     if (shown.find_first_of(",\"\r\n") == std::string::npos) return shown;

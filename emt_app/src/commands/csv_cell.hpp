@@ -4,7 +4,7 @@
 
 namespace emt {
 
-/// A cell of CSV that shows `text`: quoted as in RFC 4180 where it has to be; no program takes it for a formula.
+/// Returns a CSV cell that shows `text`: quoted as in RFC 4180 if necessary, and never taken for a formula.
 std::string csv_cell(const std::string& text);
 
 }  // namespace emt

@@ -16,7 +16,7 @@
 namespace emt {
 namespace {
 
-/// How far the voltages after the start are from the grid's.
+/// Returns a text on the difference between the voltages after the start and those of the grid.
 std::string start_told(const Grid& grid, const nlohmann::ordered_json& emt_case, const char* lines) {
     const VoltageError off = voltage_error(grid, emt_case);
     char text[160];
@@ -43,7 +43,7 @@ int import_command(const ImportOptions& o) {
     const bool waves = o.lines == "waves", machines = o.generators == "machine";
     const nlohmann::ordered_json made = grid_case(grid, {o.dt_s, frequency_hz, waves, machines}, notes);
     const Case c = parse_case(made.dump(), o.output);
-    // A case that does not start is refused before anything is written.
+    // Refuse a case that cannot start before any file is written.
     notes.push_back(start_told(grid, made, waves ? "waves" : "pi"));
     try {
         notes.push_back(start_told(grid, grid_case(grid, {o.dt_s, frequency_hz, !waves, machines}, unused), waves ? "pi" : "waves"));

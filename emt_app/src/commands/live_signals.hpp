@@ -1,5 +1,5 @@
-// The signals of a running simulation for `emt run --live`: node voltages, signals, and currents and fluxes of elements. Energies, which
-// would have to be summed up from the beginning, are not offered.
+// The signals of a running simulation for `emt run --live`: node voltages, signals, and currents and fluxes of
+// elements. It does not offer energies, because they are sums over all steps.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,14 +15,14 @@ namespace emt {
 
 class LiveSignals {
 public:
-    /// Collective; ends the run on all ranks when the socket cannot be had.
+    /// Collective; ends the run on all ranks if the socket cannot be opened.
     LiveSignals(const Mpi& mpi, const Network& net, const Decomposition& parts, const std::string& path);
-    /// After each step.
+    /// Call after each step.
     void publish(const Engine& engine) {
         if (const std::uint64_t now = board_->generation(); now != seen_ && now % 2 == 0) take_order(engine);
         if (!order_.signals.empty() && engine.steps() % order_.every == 0) put(engine);
     }
-    /// Readers see the end; into a result, of rank 0.
+    /// Ends the stream for the readers, and adds the counts to the result on rank 0.
     void end(nlohmann::json& result);
 
 private:

@@ -35,21 +35,22 @@ double reduce(double value, MPI_Op op) {
     return out;
 }
 
-/// Step times of all ranks in ticks of rank 0: the time-stamp counters of different nodes may have different rates.
+/// Merges the step times of all ranks, in ticks of rank 0: time-stamp counters of different nodes may have different
+/// rates.
 std::array<std::uint64_t, Histogram::kBins> merged_bins(const Timing& t, double us_per_tick_of_rank_0) {
     auto bins = Histogram::rescaled(t.histogram.bins(), t.us_per_tick / us_per_tick_of_rank_0);
     MPI_Allreduce(MPI_IN_PLACE, bins.data(), static_cast<int>(bins.size()), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     return bins;
 }
 
-/// Median over blocks of the mean step time of the rank that took longest for the block.
+/// Returns the median over the blocks; each block counts with its slowest rank's mean step time.
 double block_median_us(const Timing& t) {
     std::vector<double> us = t.blocks.step_us(t.us_per_tick);
     MPI_Allreduce(MPI_IN_PLACE, us.data(), static_cast<int>(us.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return median(std::move(us));
 }
 
-/// By what the ranks of this run exchange waves.
+/// Names the transport between the ranks of this run.
 std::string exchange_by(double neighbours, double shared) {
     if (neighbours == 0) return "nothing";
     return shared == 0 ? "messages" : shared == neighbours ? "shared-memory" : "both";
@@ -62,7 +63,7 @@ json histogram_json(const std::array<std::uint64_t, Histogram::kBins>& bins, dou
     return out;
 }
 
-/// Sums over the ranks, longest first.
+/// Adds up the times of all ranks; the longest part comes first.
 json profile(std::vector<PartTime> parts) {
     for (PartTime& part : parts) {
         part.us = reduce(part.us, MPI_SUM);
@@ -77,7 +78,7 @@ json profile(std::vector<PartTime> parts) {
     return out;
 }
 
-/// Of each rank, and of the one with most for each figure; at rank 0.
+/// Returns the figures of each rank, and the rank with the largest value of each; at rank 0.
 json pace_json(const Mpi& mpi, const Pace& pace) {
     char name[MPI_MAX_PROCESSOR_NAME];
     int length = 0;
@@ -97,7 +98,7 @@ json pace_json(const Mpi& mpi, const Pace& pace) {
 
 }  // namespace
 
-double rounded(double x) { return std::round(x * 1e4) / 1e4 + 0.0; }  // no -0
+double rounded(double x) { return std::round(x * 1e4) / 1e4 + 0.0; }  // avoids -0
 
 Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, Waveforms& waveforms, Meetings& meetings, LiveSignals* live, const RunOptions& o) {
     Timing t{.histogram = {}, .blocks = BlockTimes(o.steps), .pace = {}};
@@ -189,7 +190,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["speedup"] = rounded(m.speedup);
     r["efficiency"] = rounded(m.efficiency);
     if (mpi.size > 1) r["karp_flatt"] = rounded(m.karp_flatt);
-    // κ′ in parts: the slowest rank's surplus of work, and what the step takes beyond this rank.
+    // κ′ in parts: the slowest rank's surplus of work, and the time of a step beyond the slowest rank's work.
     const double slowest = reduce(w.phi_us, MPI_MAX);
     r["imbalance_us"] = rounded(slowest - phi / p);
     r["exchange_us"] = rounded(mean - sigma - slowest);

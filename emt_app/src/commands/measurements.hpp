@@ -1,4 +1,4 @@
-// What a run measures: step times while it simulates, then the paper's metrics (README.md, "Measuring").
+// The measurements of a run: step times during the simulation, then the paper's metrics (README.md, "Measuring").
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,13 +25,13 @@ struct Timing {
     std::optional<Pace> pace;
 };
 
-/// Takes the warm-up steps and the timed ones; `meetings` are held and `waveforms` written between them, and their time counts for none
-/// unless steps are held to wall time. Collective.
+/// Runs the warm-up steps and the timed steps. `meetings` and `waveforms` work between steps; their time counts only in
+/// a run paced by wall time. Collective.
 [[nodiscard]] Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, Waveforms& waveforms, Meetings& meetings, LiveSignals* live,
                               const RunOptions& options);
-/// Everything that is measured, as in schema/result.schema.json; collective, complete at rank 0.
+/// Returns all measurements, as in schema/result.schema.json. Collective, complete at rank 0.
 [[nodiscard]] nlohmann::json measurements(const Mpi& mpi, Engine& engine, const Timing& timing, const RunOptions& options, std::size_t tasks);
-/// Four decimals.
+/// Rounds to four decimals.
 [[nodiscard]] double rounded(double x);
 
 }  // namespace emt

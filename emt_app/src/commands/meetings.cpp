@@ -18,7 +18,7 @@
 namespace emt {
 namespace {
 
-constexpr double kMeet_s = 0.1;  // between two meetings: soon enough for who waits for the end
+constexpr double kMeet_s = 0.1;  // between two meetings: short, because a user may wait for the end
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::atomic<bool> end_wanted{false};
@@ -58,7 +58,7 @@ Meetings::Meetings(const Mpi& mpi, const RunOptions& o, const StudyId& id)
 bool Meetings::meet(Engine& engine, const std::vector<Observed*>& observed) {
     const auto begun = std::chrono::steady_clock::now();
     const std::uint64_t now = engine.steps();
-    // Rank 0's clock decides for all: whether a snapshot is due, and after how many steps they meet again.
+    // Rank 0's clock decides for all ranks: whether a snapshot is due, and the number of steps to the next meeting.
     std::array<std::uint64_t, 3> word{end_wanted.load() ? 1U : 0U, 0, 0};
     if (mpi_.rank == 0) {
         word[1] = every_.seconds > 0 && since_s(written_at_) >= every_.seconds ? 1 : 0;

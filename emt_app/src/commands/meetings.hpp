@@ -1,4 +1,5 @@
-// What ranks do together between two steps: write snapshots, and end when they are asked to. They meet at steps that all know.
+// Joint work of the ranks between two steps: they write snapshots, and end on request. All ranks know the step of the
+// next meeting.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -12,28 +13,28 @@
 
 namespace emt {
 
-/// From "1000" or "30s". Throws std::runtime_error for anything else.
+/// Parses "1000" or "30s". Throws std::runtime_error for any other text.
 struct SnapshotEvery {
     explicit SnapshotEvery(const std::string& text);
-    std::uint64_t steps = 0;  // 0: not by steps
-    double seconds = 0;       // 0: not by time
+    std::uint64_t steps = 0;  // 0: no interval in steps
+    double seconds = 0;       // 0: no interval in time
 };
 
 class Meetings {
 public:
-    /// SIGINT and SIGTERM end the run after a step from now on. A simulated machine's ranks meet only where they have to, because
-    /// meeting takes its time.
+    /// Once this exists, SIGINT and SIGTERM end the run after a step. The ranks of a simulated machine meet only if
+    /// necessary, because a meeting takes simulated time.
     Meetings(const Mpi& mpi, const RunOptions& options, const StudyId& id);
 
-    /// Step at which the ranks meet next.
+    /// Returns the step of the next meeting.
     [[nodiscard]] std::uint64_t next() const { return next_; }
-    /// Collective, at that step; energies of `observed` go into snapshots. False when the run shall end.
+    /// Meets at that step; energies of `observed` go into snapshots. Returns false if the run must end. Collective.
     bool meet(Engine& engine, const std::vector<Observed*>& observed);
-    /// Collective, after the last step: a snapshot of the end.
+    /// Writes the snapshot after the last step, if wanted. Collective.
     void finish(Engine& engine, const std::vector<Observed*>& observed);
-    /// Wall time of this rank in all of this, s.
+    /// Returns this rank's wall time in all meetings, s.
     [[nodiscard]] double seconds() const { return seconds_; }
-    /// Into a result; of rank 0.
+    /// Adds the counts to the result of rank 0.
     void tell(nlohmann::json& result) const;
 
 private:

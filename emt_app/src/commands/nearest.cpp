@@ -7,7 +7,7 @@
 namespace emt {
 namespace {
 
-/// How many letters differ, are missing or too many.
+/// Returns the number of letters that differ, are missing or are superfluous.
 std::size_t distance(const std::string& a, const std::string& b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -22,7 +22,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::vector<std::string> nearest(const std::string& name, const std::vector<std::string>& names, std::size_t most) {
-    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and place
+    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and index
     for (std::size_t i = 0; i < names.size(); ++i) ranked.emplace_back(distance(name, names[i]), i);
     const std::size_t shown = std::min(most, ranked.size());
     std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown), ranked.end());

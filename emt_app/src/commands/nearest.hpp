@@ -1,4 +1,4 @@
-// What a misspelt name may mean.
+// Suggestions for a misspelt name.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace emt {
 
-/// The names that are nearest to `name`, nearest first, at most `most` (Levenshtein 1966).
+/// Returns at most `most` names that are nearest to `name`, nearest first (Levenshtein 1966).
 [[nodiscard]] std::vector<std::string> nearest(const std::string& name, const std::vector<std::string>& names, std::size_t most);
 
 }  // namespace emt

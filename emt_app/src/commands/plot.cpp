@@ -1,4 +1,4 @@
-// `emt plot` is a program of its own, in Python, as git's further commands are: this one needs no Python.
+// `emt plot` starts a separate Python program, as git does for added commands, so `emt` itself needs no Python.
 #include <unistd.h>
 
 #include <cerrno>

@@ -16,7 +16,7 @@
 namespace emt {
 namespace {
 
-/// What may be meant by a name: what its bus or element has, or the most similar names.
+/// Returns suggestions for a wrong name: the channels of its bus or element, or else the most similar names.
 std::string offered(const std::vector<Known>& all, const std::string& name) {
     constexpr std::size_t kOfElement = 12, kSimilar = 5;
     std::vector<std::string> close;
@@ -36,7 +36,7 @@ std::string offered(const std::vector<Known>& all, const std::string& name) {
     return (of_element ? "of this name's beginning there are " : "the most similar are ") + text + (shown < close.size() ? ", ..." : "");
 }
 
-/// Numbers of the channels among the probes, which from now on have their places in this list.
+/// Returns the channel numbers of the probes, and changes each probe's number to its place in that list.
 std::vector<int> take_channels(std::vector<Probe>& probes) {
     std::vector<int> channels;
     for (Probe& p : probes)
@@ -170,7 +170,7 @@ void Probes::flush() {
     const double start = clock_s();
     const std::uint64_t ticks = Ticks::now();
     const std::size_t columns = options_.probes.size();
-    // In parts, because MPI counts with an int: a single row may have many columns, but never so many.
+    // Sums in parts, because MPI counts with an int and a row may have many columns.
     for (std::size_t begin = 0; begin < values_.size(); begin += kBuffered) {
         const auto count = static_cast<int>(std::min(kBuffered, values_.size() - begin));
         double* const part = values_.data() + begin;

@@ -1,4 +1,4 @@
-// Node voltages, signals and channels of elements over time, from whichever rank has them, as CSV.
+// Node voltages, signals and channels of elements over time as CSV; each value comes from the rank that owns it.
 #pragma once
 #include <fstream>
 
@@ -12,55 +12,57 @@ namespace emt {
 struct Probe {
     enum class Of { node, signal, channel };
     Of of;
-    int number;          // of a channel: its place in Outputs
+    int number;          // for a channel: its place in Outputs
     bool owned = false;  // its task is on this rank
 };
-/// All that can be asked for, by name and as what.
+/// A name that a user may ask for.
 struct Known {
     std::string name, unit;
     Probe probe;
 };
 [[nodiscard]] std::vector<Known> known(const Network& net);
-/// Those that a pattern of the shell matches (fnmatch), each once, in the order of `all`; without patterns all. Throws
-/// std::runtime_error for a pattern that matches none, and names what is near it.
+/// Returns the entries that match a shell pattern (fnmatch), each once, in the order of `all`; all entries if there are
+/// no patterns. Throws std::runtime_error, with similar names, for a pattern without a match.
 [[nodiscard]] std::vector<Known> matching(const std::vector<Known>& all, const std::vector<std::string>& patterns);
-/// The names with each pattern of the shell replaced by what it matches. Throws as matching() does.
+/// Replaces each shell pattern by the names that match it. Throws as matching() does.
 [[nodiscard]] std::vector<std::string> probe_names(const Network& net, const std::vector<std::string>& names);
-/// Throws std::runtime_error when a name is neither a node nor a signal nor a channel of an element, and says what there is.
+/// Throws std::runtime_error, with similar names, if a name is no node, no signal and no channel of an element.
 [[nodiscard]] std::vector<Probe> find_probes(const Network& net, const std::vector<std::string>& names);
 
-/// Probes whose channels are observed, and their values on the rank that has them.
+/// Probes and the values of those on this rank.
 class Observed {
 public:
     Observed(const Network& net, const Decomposition& parts, const Engine& engine, std::vector<Probe> probes);
-    /// Call at every step: energies are sums.
+    /// Call at every step, because energies are sums.
     void observe(const Engine& engine) { outputs_.observe(engine); }
-    /// 0 when another rank has it.
+    /// Returns 0 if another rank owns the probe.
     [[nodiscard]] double value(const Engine& engine, const Probe& probe) const;
     [[nodiscard]] const std::vector<Probe>& probes() const { return probes_; }
-    /// Takes energies up again. Throws std::runtime_error when one of this rank's was not observed in the run that wrote the snapshot.
+    /// Restores the energies. Throws std::runtime_error if the run that wrote the snapshot did not observe one of this
+    /// rank's energies.
     void resume(const Snapshot& snapshot);
-    /// What a snapshot keeps of all of them, each channel once; they must outlive it.
+    /// Returns the content of a snapshot for all of them, each channel once; they must outlive it.
     friend Keepsakes energies(const std::vector<Observed*>& all);
 
 private:
     std::vector<Probe> probes_;
-    std::vector<int> channels_;  // their numbers in the network, by their places in outputs_
+    std::vector<int> channels_;  // network numbers, by place in outputs_
     Outputs outputs_;
 };
 [[nodiscard]] Keepsakes energies(const std::vector<Observed*>& all);
 
 class Probes {
 public:
-    /// The names are known to be good. `mpi`, `net`, `parts` and `options` must outlive this.
+    /// The names must be valid. `mpi`, `net`, `parts` and `options` must outlive this.
     Probes(const Mpi& mpi, const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& options);
-    /// Collective. Whether rows have been written: a buffer of them is full. Throws std::runtime_error at rank 0 if they cannot be.
+    /// Records a step. Returns true if it wrote rows, because the buffer was full. Collective; throws
+    /// std::runtime_error at rank 0 if it cannot write.
     bool record(const Engine& engine) { return !options_.probes.empty() && take(engine); }
-    /// How long the last writing took, and all of them.
+    /// Return the duration of the last write, and the total of all.
     [[nodiscard]] std::uint64_t last_write_ticks() const { return last_write_ticks_; }
     [[nodiscard]] double io_s() const { return io_s_; }
     [[nodiscard]] Observed* observed() { return &observed_; }
-    /// Writes what waits and gives the file its name. Collective; fails like record().
+    /// Writes the remaining rows and gives the file its final name. Collective; fails like record().
     void finish();
 
 private:
@@ -75,8 +77,8 @@ private:
     double dt_s_;
     Observed observed_;
     std::ofstream file_;                 // at rank 0
-    std::vector<double> values_;         // rows that wait
-    std::vector<std::uint64_t> steps_;   // of these rows
+    std::vector<double> values_;         // unwritten rows
+    std::vector<std::uint64_t> steps_;   // steps of these rows
     std::uint64_t last_write_ticks_ = 0;
     double io_s_ = 0;
 };

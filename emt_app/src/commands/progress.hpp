@@ -1,4 +1,4 @@
-// How far a run is, on standard error.
+// Progress of a run on standard error.
 #pragma once
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace emt {
 
-/// One line that is written over on a terminal; elsewhere (`always`) whole lines, ever rarer, down to one a minute.
+/// On a terminal, updates one line. Elsewhere (`always`), prints whole lines, at growing intervals of up to a minute.
 class Progress {
 public:
     Progress(const std::string& when, std::uint64_t total)
@@ -32,7 +32,7 @@ public:
     Progress& operator=(const Progress&) = delete;
 
 private:
-    /// Also of a simulated machine: for whoever waits.
+    /// Also for a simulated machine, because a user waits for it.
     static double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
     bool terminal_, enabled_, shown_ = false;

@@ -27,7 +27,7 @@ Mpi::~Mpi() {
 
 void abort_all(const Mpi& mpi, const std::string& message) {
     std::cerr << "emt: error: " << (mpi.size > 1 ? "rank " + std::to_string(mpi.rank) + ": " : "") << message << std::endl;
-    if (kSimulated) _exit(1);  // all ranks are one process, which SMPI's MPI_Abort would end without an error
+    if (kSimulated) _exit(1);  // all ranks share one process, which SMPI's MPI_Abort ends without an error status
     MPI_Abort(MPI_COMM_WORLD, 1);
     std::abort();
 }

@@ -1,13 +1,13 @@
-// The ranks of a run: start, end, and failures that all of them must hear of.
+// The ranks of a run: start, end, and failures that every rank must know.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace emt {
 
-/// A step takes microseconds; somebody should look when one takes so long.
+/// Heartbeat limit of a step, which normally takes microseconds.
 constexpr double kPatience_s = 20;
-/// What a buffer of files may take on a disk that is slow, which is not to be taken for a rank that hangs.
+/// Heartbeat limit of a write to a slow disk, which is no hang.
 constexpr double kFilePatience_s = 300;
 
 class Mpi {
@@ -21,12 +21,12 @@ public:
 
 /// Stops the run everywhere.
 [[noreturn]] void abort_all(const Mpi& mpi, const std::string& message);
-/// The same failure may meet all ranks (a bad case) or one (a file missing on its node): the lowest that failed speaks, and
-/// all exit. Collective; nothing happens when `failure` is empty everywhere.
+/// Ends all ranks with the message of the lowest rank that has a failure: it may be on all ranks (a bad case) or on one
+/// (a file missing on its node). Does nothing if `failure` is empty everywhere. Collective.
 void agree(const Mpi& mpi, const std::string& failure);
-/// All ranks must have the hash of rank 0; `otherwise` says what the others do.
+/// Ends all ranks unless each has the hash of rank 0; `otherwise` tells what the other ranks do.
 void agree_on(const Mpi& mpi, std::uint64_t mine, const std::string& otherwise);
-/// The texts of all ranks in their order, at rank 0. Collective.
+/// Returns the texts of all ranks in rank order, at rank 0. Collective.
 [[nodiscard]] std::string gathered(const Mpi& mpi, const std::string& own);
 
 }  // namespace emt

@@ -32,7 +32,7 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
     return c;
 }
 
-/// Why a step's work cannot be had as the options say, or nothing.
+/// Returns the reason why the options define no work per step, or an empty text.
 std::string no_work(const RunOptions& o) {
     if (!kSimulated && o.inject_phi_us > 0)
         return "--inject-phi-us is for simulated machines, but this program is built for a real MPI, which measures phi: build it with SimGrid's smpicxx";
@@ -41,7 +41,7 @@ std::string no_work(const RunOptions& o) {
     return "";
 }
 
-/// Why what is asked for does not go together, or nothing.
+/// Returns the reason why options contradict each other, or an empty text.
 std::string contradiction(const RunOptions& o) {
     if (kSimulated && o.pace != "none") return "--pace needs wall time, which a simulated machine does not have: leave --pace out";
     if (kSimulated && !o.live_path.empty()) return "--live needs wall time, which a simulated machine does not have: leave --live out";
@@ -54,7 +54,8 @@ std::string contradiction(const RunOptions& o) {
     return "";
 }
 
-/// Which file of the results cannot be written, or nothing: to be known before hours of computing.
+/// Names a result file that cannot be written, or returns an empty text: the user should know before hours of
+/// computing.
 std::string unwritable(const RunOptions& o) {
     try {
         for (const std::string* path : {&o.result_path, &o.csv_path, &o.snapshot_path}) check_writable(*path);
@@ -64,7 +65,7 @@ std::string unwritable(const RunOptions& o) {
     return "";
 }
 
-/// As many steps as --time says, if it says anything; in `failure` why there are none.
+/// Sets the steps from --time if it is given; `failure` gets the reason if that is impossible.
 void count_steps(RunOptions& o, double dt_s, std::string& failure) {
     if (o.time_s == 0) return;
     const double steps = std::ceil(o.time_s / dt_s - 1e-6);
@@ -72,7 +73,7 @@ void count_steps(RunOptions& o, double dt_s, std::string& failure) {
     else o.steps = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps));
 }
 
-/// The options for what is left of the study after this step; in `failure` why nothing is.
+/// Returns the options for the rest of the study after this step; `failure` gets the reason if there is no rest.
 RunOptions left_of(RunOptions o, std::uint64_t step, std::string& failure) {
     const std::uint64_t end = o.unlimited ? o.steps : o.warm_up + o.steps;
     if (step >= end)
@@ -136,7 +137,7 @@ void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv
         Meetings meetings(mpi, o, id);
         const Timing timing = simulate(mpi, engine, probes, waveforms, meetings, live ? &*live : nullptr, o);
         waveforms.finish();
-        const std::uint64_t last_step = engine.steps();  // the replay takes more
+        const std::uint64_t last_step = engine.steps();  // the replay advances it
         result = measurements(mpi, engine, timing, o, parts.tasks.size());
         result["steps"] = timing.steps;
         if (waveforms.wanted()) result["waveforms"] = waveforms.result();
@@ -148,7 +149,7 @@ void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv
         if (!o.measure) engine.drain();
         probes.finish();
     } catch (const std::exception& e) {
-        // Here and not further out: the engine's destructor is collective and would wait for the other ranks.
+        // Catch here, not further out: the engine's destructor is collective and would wait for the other ranks.
         abort_all(mpi, e.what());
     }
     if (!injected_us.empty()) result["heaviest_task_us"] = rounded(*std::max_element(injected_us.begin(), injected_us.end()));

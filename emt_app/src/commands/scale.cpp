@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Runs a program without a shell: nothing in a path can be mistaken for a command.
+/// Runs a program without a shell, so that no part of a path becomes a command.
 int spawn(const std::vector<std::string>& words) {
     std::vector<char*> argv;
     for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
@@ -70,7 +70,7 @@ int scale_command(const ScaleOptions& o) {
     json points = json::array();
     json common;
     for (const int p : o.ranks.empty() ? powers_of_two_up_to_all_cores() : o.ranks) {
-        // Beside the result: the launcher may start rank 0 on another node, whose /tmp is not this one.
+        // Beside the result: the launcher may start rank 0 on another node, which has its own /tmp.
         const std::filesystem::path result = std::filesystem::absolute(o.json_path + ".run" + std::to_string(getpid()));
         if (const int status = spawn(launch_words(o, p, result.string())); status != 0)
             throw std::runtime_error("the run with " + std::to_string(p) + " ranks failed with status " + std::to_string(status));

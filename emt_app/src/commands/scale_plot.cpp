@@ -26,7 +26,7 @@ std::string number(double v) {
     return out;
 }
 
-/// One panel with its axes; `ideal` adds the line ψ = p.
+/// Draws one panel with its axes; `ideal` adds the line ψ = p.
 std::string panel(const json& points, const char* key, const char* title, int column, int row, bool ideal) {
     const double x0 = kLeft + column * (kWidth + kGap), y0 = kTop + row * (kHeight + kGap);
     std::vector<std::pair<double, double>> data;

@@ -1,4 +1,4 @@
-// The result of a run for a person to read.
+// The summary of a run's result for its user.
 #pragma once
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// `emt watch`: signals of a run that was started with --live, as CSV while it goes on.
+// `emt watch`: prints signals of a running simulation, started with --live, as CSV.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ public:
     void say(const std::string& text) const {
         if (send(socket_, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size())) throw std::runtime_error(path_ + ": the run takes no requests");
     }
-    /// False at the end of the stream.
+    /// Returns false at the end of the stream.
     bool read(void* data, std::size_t bytes) {
         for (auto* to = static_cast<char*>(data); bytes > 0;) {
             const ssize_t got = recv(socket_, to, bytes, 0);
@@ -74,7 +74,7 @@ int watch_command(const WatchOptions& o) {
     std::fprintf(out, "%s\n", text.c_str());
     const double dt_s = head["dt_s"];
     std::vector<double> values(head["signals"].size());
-    std::uint64_t frame[2] = {0, 0}, rows = 0;  // step, dropped so far
+    std::uint64_t frame[2] = {0, 0}, rows = 0;  // step, frames dropped so far
     while ((o.rows == 0 || rows < o.rows) && run.read(frame, sizeof frame) && run.read(values.data(), values.size() * sizeof values[0])) {
         std::fprintf(out, "%.12g", static_cast<double>(frame[0]) * dt_s);
         for (const double v : values) std::fprintf(out, ",%.17g", v);

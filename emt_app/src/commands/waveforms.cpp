@@ -22,7 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The name of a rank's own file: before the ending, by which readers know the format.
+/// Returns the name of a rank's own file. The rank stands before the ending, because readers detect the format by the
+/// ending.
 std::string path_of_rank(const std::string& path, int rank) {
     char part[24];
     std::snprintf(part, sizeof part, ".rank%04d", rank);
@@ -30,7 +31,7 @@ std::string path_of_rank(const std::string& path, int rank) {
     return (whole.parent_path() / (whole.stem().string() + part + whole.extension().string())).string();
 }
 
-/// "comtrade" or "hdf5", as the name's ending says, by which readers know it, too.
+/// Returns "comtrade" or "hdf5" according to the name's ending, as other readers do.
 std::string format_of(const std::string& path) {
     const std::string ending = std::filesystem::path(path).extension().string();
     if (ending == ".cff") return "comtrade";
@@ -38,7 +39,7 @@ std::string format_of(const std::string& path) {
     throw std::runtime_error("--waveforms " + path + ": the name must end in .cff (COMTRADE in one file), or in .h5 or .hdf5 (HDF5)");
 }
 
-/// That the file system of a path has no room for another buffer, or nothing.
+/// Returns a text if the file system of the path has no room for another buffer, else an empty text.
 std::string disk_full(const std::string& path) {
     std::error_code unknown;
     const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), unknown);
@@ -46,7 +47,7 @@ std::string disk_full(const std::string& path) {
     return !unknown && space.available < kFull ? "the disk is full, " + std::to_string(space.available >> 10) + " KiB are left: " : "";
 }
 
-/// What a run that could not write has left.
+/// Describes the file that a run leaves if it cannot write.
 std::string left_in(const RecordFile& file) {
     if (!file.there()) return "No file is left. Make room there or write elsewhere";
     const std::string left = file.records() == 0 ? "It can be read and has no record"
@@ -75,7 +76,7 @@ std::string host() {
     return {name, static_cast<std::size_t>(length)};
 }
 
-/// Of which a rate can be told that anybody can compute again.
+/// Rounds to nanoseconds, so that readers can recompute the rate from the printed time.
 double whole_ns(double seconds) { return std::round(seconds * 1e9) / 1e9; }
 
 json mib_s(std::uint64_t bytes, double seconds) {
@@ -100,7 +101,7 @@ Waveforms::Waveforms(const Mpi& mpi, const Case& study, const Decomposition& par
     const Network& net = study.network;
     const std::vector<Known> chosen = chosen_channels(net, o);
     std::vector<int> rank_of;
-    for (const Probe& p : observed_.probes()) rank_of.push_back(p.owned ? mpi.rank : 0);  // what is in no task is zero, and rank 0's
+    for (const Probe& p : observed_.probes()) rank_of.push_back(p.owned ? mpi.rank : 0);  // channels in no task are zero; rank 0 owns them
     MPI_Allreduce(MPI_IN_PLACE, rank_of.data(), static_cast<int>(rank_of.size()), MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < chosen.size(); ++i) {
         columns_.push_back({chosen[i].name, chosen[i].unit, rank_of[i]});
@@ -132,7 +133,7 @@ std::string Waveforms::path_of_file(int rank) const {
 }
 
 std::uint64_t Waveforms::buffered(const RecordLayout& layout) const {
-    constexpr std::uint64_t kMostOfRank = 1U << 30;  // MPI counts bytes of a call with 31 bits
+    constexpr std::uint64_t kMostOfRank = 1U << 30;  // MPI counts the bytes of a call with 31 bits
     std::uint64_t largest_share = layout.record_bytes(own_.size());
     MPI_Allreduce(MPI_IN_PLACE, &largest_share, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     const std::uint64_t records = std::min((options_.waveform_buffer_mib << 20) / layout.record_bytes(columns_.size()), kMostOfRank / largest_share);
@@ -196,10 +197,11 @@ void Waveforms::end_if(const std::string& failure) {
 }
 
 void Waveforms::verify() {
-    // Half of the ranks away is another node, if there are several, where nodes are filled one after the other.
+    // If launchers fill one node after the other, the rank half the ranks away is on another node, if there are
+    // several.
     read_of_ = options_.verify_waveforms == "own" ? mpi_.rank : (mpi_.rank + std::max(mpi_.size / 2, 1)) % mpi_.size;
     const std::vector<Column> of_file = columns_of_file(read_of_);
-    std::uint64_t records = file_ ? file_->records() : 0;  // less than planned when a signal has ended the run
+    std::uint64_t records = file_ ? file_->records() : 0;  // fewer than planned if a signal ended the run
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     heartbeat::phase(kFilePatience_s, "reads waveforms back");
     if (!of_file.empty()) {

@@ -6,7 +6,7 @@ namespace {
 constexpr Parameter kGast[]{{"R", 0.05, kPositive}, {"T1", 0.4, kPositive}, {"T2", 0.1, kPositive}, {"T3", 3, kPositive}, {"AT", 1, kPositive},
                             {"KT", 2, kNotNegative}, {"VMAX", 1}, {"VMIN", 0}, {"DTURB", 0, kNotNegative}};
 
-// The fuel valve follows the lesser of reference - Δω/R and AT + KT·(AT - temperature).
+// The fuel valve follows the smaller one of reference - Δω/R and AT + KT·(AT - temperature).
 void build_gast(Diagram& d, const Parameters& p, const Connection& c) {
     const int speed = d.read(c.signal("speed")), heat = d.inner("temperature");
     const int order = d.add("order", sum({{1, reference_of(d, c)}, {-1 / p("R"), speed}}).constant(1 / p("R")));

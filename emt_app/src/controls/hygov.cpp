@@ -1,6 +1,6 @@
-// HYGOV, hydro turbine with a rigid water column behind a governor with temporary droop: IEEE PES-TR1, "Dynamic models for
-// turbine-governors in power system studies", 2013. RT is the temporary droop r there. Of the governor's PI part the integral is
-// held between the limits of the gate; the limits of the gate's speed and position act on the sum.
+// HYGOV, hydro turbine with a rigid water column behind a governor with temporary droop: IEEE PES-TR1, "Dynamic models
+// for turbine-governors in power system studies", 2013. RT is its temporary droop r. The limits of the gate hold the
+// integral of the governor's PI part; the limits of the gate's speed and position act on the sum.
 #include "controls/model.hpp"
 
 namespace emt {

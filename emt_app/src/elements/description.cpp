@@ -7,13 +7,13 @@
 namespace emt {
 namespace {
 
-/// What is asked for after some outcomes of a decision.
+/// The keys that apply after some outcomes of a decision.
 struct Alternative {
     std::vector<std::string> outcomes;
     Schema keys;
 };
 
-/// Whether the keywords of a schema have this entry: an item of a list, or a member of an object.
+/// Returns true if this schema keyword has the entry: an item of a list, or a member of an object.
 bool has_entry(const Schema& keys, const std::string& keyword, const std::string& name, const Schema& entry) {
     const auto at = keys.find(keyword);
     if (at == keys.end()) return false;
@@ -21,7 +21,7 @@ bool has_entry(const Schema& keys, const std::string& keyword, const std::string
     return at->contains(name) && at->at(name) == entry;
 }
 
-/// Takes out of all alternatives what they have in common.
+/// Moves the common entries out of all alternatives and returns them.
 Schema take_common(std::vector<Alternative>& alternatives) {
     Schema common = Schema::object();
     std::vector<Schema> rest(alternatives.size(), Schema::object());
@@ -42,7 +42,7 @@ Schema take_common(std::vector<Alternative>& alternatives) {
     return common;
 }
 
-/// The key of the choice, and what each value asks for besides.
+/// Adds the key of the choice, and the further keys of each value.
 void add_choice(Schema& out, const Decision& choice, const std::vector<Alternative>& alternatives) {
     Schema values = Schema::array(), variants = Schema::array();
     for (const Alternative& alternative : alternatives) {
@@ -64,7 +64,7 @@ void add_choice(Schema& out, const Decision& choice, const std::vector<Alternati
 }
 
 Schema joined(const Decision& decision, const std::vector<Schema>& runs) {
-    std::vector<Alternative> alternatives;  // outcomes that ask for the same are one alternative
+    std::vector<Alternative> alternatives;  // outcomes with the same keys are one alternative
     for (std::size_t k = 0; k < runs.size(); ++k) {
         if (runs[k].is_null()) continue;
         auto same = std::find_if(alternatives.begin(), alternatives.end(), [&](const Alternative& b) { return b.keys == runs[k]; });
@@ -80,7 +80,7 @@ Schema joined(const Decision& decision, const std::vector<Schema>& runs) {
         if (!alternatives[1].keys.empty()) condition["else"] = alternatives[1].keys;
         out["allOf"].push_back(std::move(condition));
     } else if (alternatives.size() > 1) {
-        // An element's schema does not see the start: what only one start asks for may be left out.
+        // An element's schema does not know the start, so keys that only one start requires are optional.
         for (const Alternative& alternative : alternatives)
             if (alternative.keys.contains("properties")) out["properties"].update(alternative.keys["properties"]);
     }
@@ -91,7 +91,7 @@ Schema keys_of(const std::function<void(Reader&)>& read, Schema& defs, const Des
     const nlohmann::json object = nlohmann::json::object();
     const NodeTable nodes{};
     const Network net{};
-    Diagnostics ignored;  // that nothing is there
+    Diagnostics ignored;  // reports of missing keys
     Reporter report(ignored, "");
     Description run(defs, decided);
     Reader reader(object, nodes, net, report, &run);

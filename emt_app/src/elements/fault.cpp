@@ -1,6 +1,6 @@
-// Fault at a bus: "kind" says which phases (ag, bg, cg, ab, bc, ca, abg, bcg, cag, abc, abcg) are joined from "start" to "stop",
-// each to ground or each pair of them through the resistance "r"; it clears path by path at a current zero. Not a switch of
-// Table I.
+// Fault at a bus. "kind" names the connected phases (ag, bg, cg, ab, bc, ca, abg, bcg, cag, abc, abcg) from "start" to
+// "stop": each to ground, or each pair of them, through the resistance "r". It clears path by path at a current zero.
+// It does not count as a switch of Table I.
 #include "elements/element.hpp"
 
 namespace emt {

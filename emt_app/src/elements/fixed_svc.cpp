@@ -1,5 +1,5 @@
-// Stand-in of a static var compensator, whose full model is "svc": the TCR reactor and the TSC capacitor at a fixed operating point,
-// in star to ground. No firing, no regulator.
+// Stand-in of a static var compensator (the full model is "svc"): the TCR reactor and the TSC capacitor at a fixed
+// operating point, in star to ground. It has no firing and no regulator.
 #include "elements/element.hpp"
 
 namespace emt {

@@ -12,7 +12,7 @@
 
 namespace emt {
 namespace {
-constexpr int kLongestDelay = 1 << 20;  // steps; the waves of so many take 50 MB
+constexpr int kLongestDelay = 1 << 20;  // steps; the waves of this many steps take 50 MB
 
 class LineElement final : public Element {
 public:
@@ -33,7 +33,7 @@ public:
         for (std::size_t m = 0; m < 2; ++m) {
             const double steps = length_ * std::sqrt(l_[m] * c_[m]) / net.dt_s;
             const double whole = std::round(steps);
-            // A delay within rounding of a whole number of steps is that number: no interpolation then.
+            // A delay within rounding of a whole number of steps needs no interpolation.
             const bool exact = std::abs(steps - whole) <= 1e-9 * steps;
             const double d = linear_ && !exact ? std::floor(steps) : whole;
             if (!(d <= kLongestDelay)) {

@@ -11,18 +11,18 @@ bool sound_circuit(const RotorAxis& c) {
     return c.windings == 1 || (c.main + c.l[0]) * (c.main + c.l[1]) > c.main * c.main;
 }
 
-/// Larger root of a·x² - b·x + c = 0.
+/// Returns the larger root of a·x² - b·x + c = 0.
 std::optional<double> larger_root(double a, double b, double c) {
     const double discriminant = b * b - 4 * a * c;
     if (!(discriminant >= 0)) return {};
     return (b + std::sqrt(discriminant)) / (2 * a);
 }
 
-/// The parameters are those of
+/// The parameters belong to
 ///   X/X(s) = 1 + (X/X' - 1)·sT'/(1 + sT') + (X/X'' - X/X')·sT''/(1 + sT'') = (1 + sT0')(1 + sT0'')/((1 + sT')(1 + sT'')),
 /// whose coefficients of s and s² give T' and T''. The circuit follows from
 ///   1/(X(s) - Xl) = 1/Xm + s/(Rf + sLf) + s/(RD + sLD)
-/// by partial fractions; the time constants Lf/Rf and LD/RD are those of the zeros of X(s) - Xl.
+/// by partial fractions; the zeros of X(s) - Xl give the time constants Lf/Rf and LD/RD.
 std::optional<RotorAxis> exact_circuit(const AxisParameters& p, double xl, double omega) {
     const double t1 = omega * p.t1, t2 = omega * p.t2, sum = t1 + t2, product = t1 * t2;
     const double short_product = product * p.x2 / p.x, a = p.x / p.x1, b = 1 + p.x / p.x2 - a;

@@ -1,5 +1,5 @@
-// What a control system measures of the network, as the signal with the element's name: the voltage between two nodes at each
-// instant, or the magnitude of a bus' voltage (the peak of its positive sequence) behind a lag. In units of "base", V.
+// A measurement of the network as the signal with the element's name: the voltage between two nodes at each instant, or
+// the magnitude of a bus voltage (the peak of its positive sequence) behind a lag. In units of "base", V.
 #include "elements/element.hpp"
 
 namespace emt {

@@ -1,5 +1,5 @@
-// Monitoring block: square of the r.m.s. voltage, V²: the signal NAME of the lag T·y' = u² - y, at a bus NAME.a, NAME.b and
-// NAME.c. One control or monitoring block of Table I per phase.
+// Monitoring block: square of the r.m.s. voltage, V²: the signal NAME of the lag T·y' = u² - y, at a bus NAME.a, NAME.b
+// and NAME.c. It counts as one control or monitoring block of Table I per phase.
 #include "elements/element.hpp"
 
 namespace emt {

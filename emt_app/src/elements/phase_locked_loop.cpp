@@ -1,5 +1,6 @@
-// Phase-locked loop on a bus: makes the signals NAME.angle, of the positive sequence beyond that of the case's frequency, turns of a
-// cosine, and NAME.frequency, Hz. "natural_frequency" and "damping" are those of its linear closed loop.
+// Phase-locked loop on a bus. It makes the signal NAME.angle, the angle of the positive sequence relative to the case's
+// frequency in turns of a cosine, and the signal NAME.frequency, Hz. "natural_frequency" and "damping" belong to its
+// linear closed loop.
 #include "elements/element.hpp"
 #include "elements/locked_loop.hpp"
 

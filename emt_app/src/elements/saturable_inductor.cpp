@@ -1,4 +1,5 @@
-// Inductor with an odd, ascending piecewise-linear flux–current characteristic, points [Wb, A]. "flux" is its flux linkage at t = 0.
+// Inductor with an odd, ascending piecewise-linear flux–current characteristic, points [Wb, A]. "flux" is the flux
+// linkage at t = 0.
 #include "elements/element.hpp"
 
 namespace emt {

@@ -5,13 +5,15 @@
 //   TSC   the same with a capacitor and the reactor that tunes it
 // The regulator orders the susceptance b, per unit of "rated_power", positive as a capacitor's:
 //   e = reference + input - v - slope·b,   b = kp·e + ∫ki·e dt,   "b_min" ≤ b ≤ "b_max", the same limits holding the integral,
-// with v the magnitude of the voltage of the bus "controlled" behind a lag. From when v is below "undervoltage" until it is above that
-// by 0.05, b is 0 and the integral waits. As many TSC as b needs are on, with hysteresis, and the TCR takes what they give too much; its
-// firing angle α is looked up in a table of the closed form's inverse. Signals: NAME.v, .angle (turns), .frequency (Hz), .reference,
-// .error, .integral, .b, .tsc1 … (1: on), .tcr (of its full susceptance), .alpha (degrees) and the gates.
+// v is the magnitude of the voltage of the bus "controlled" behind a lag. When v falls below "undervoltage", b is 0 and
+// the integral waits, until v exceeds "undervoltage" by 0.05. TSC switch on with hysteresis, as many as b needs, and
+// the TCR takes their excess. A table of the closed form's inverse gives its firing angle α. Signals: NAME.v, .angle
+// (turns), .frequency (Hz), .reference, .error, .integral, .b, .tsc1 … (1: on), .tcr (of its full susceptance), .alpha
+// (degrees) and the gates.
 //
-// A steady start begins with "susceptance" as the order and finds the reference. It is exact where the TCR is off or conducts fully;
-// where it fires, the network starts with the fundamental of its current, the TCR with the current itself.
+// A steady start begins with the order "susceptance" and computes the reference. It is exact if the TCR is off or
+// conducts fully. If the TCR fires, the network starts with the fundamental of its current, the TCR with the current
+// itself.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -24,14 +26,14 @@ namespace emt {
 namespace {
 
 constexpr std::size_t kMostTsc = 3;
-constexpr double kAlways = 90 + 1e-4, kEnd = 175;  // degrees: up to the one the gate is always on, at the other each pulse ends
+constexpr double kAlways = 90 + 1e-4, kEnd = 175;  // degrees: up to kAlways the gate is always on; at kEnd each pulse ends
 constexpr int kTablePoints = 37;
-constexpr double kLargestVoltage = 0.5;            // of a TSC's valve when it closes at a minimum, of the rated voltage
+constexpr double kLargestVoltage = 0.5;            // of the rated voltage: limit for the valve of a TSC that closes at a minimum
 constexpr std::array<const char*, 3> kPairs{"ab", "bc", "ca"};
-/// What leads from the bus' angle to that of the voltage between two phases, from its zero on, degrees.
+/// Degrees from the bus angle to the angle of the voltage between two phases, counted from that voltage's zero.
 constexpr std::array<double, 3> kZero{120, 0, -120};
 
-/// α, degrees, by the susceptance per unit of the full one.
+/// Returns the table of α, degrees, over the susceptance per unit of the full susceptance.
 BlockDraft firing_angle(int susceptance) {
     std::vector<double> x, alpha;
     for (int k = 0; k < kTablePoints; ++k) {
@@ -41,7 +43,7 @@ BlockDraft firing_angle(int susceptance) {
     return look_up(susceptance, std::move(x), std::move(alpha));
 }
 
-/// 1 from when the signal is above `on` until it is below `off`.
+/// Returns a comparison that is 1 from the time the signal exceeds `on` until it is below `off`.
 BlockDraft above(int signal, double on, double off) {
     BlockDraft out(Block::Operation::comparison, {{1, signal}});
     out.block.on = on;
@@ -111,7 +113,7 @@ private:
     }
     [[nodiscard]] Nodes2 between(std::size_t pair) const { return {bus_[pair], bus_[(pair + 1) % 3]}; }
 
-    /// The order of susceptance.
+    /// Adds the regulator; returns the signal of the ordered susceptance.
     [[nodiscard]] int regulator(Network& net, Diagram& d) const {
         const int v = net.signals.make(name_ + ".v", name_);
         const auto [g, lag] = companion_lag(lag_, net.dt_s);
@@ -122,7 +124,7 @@ private:
         BlockDraft::Terms terms{{k, reference_signal}, {-k, v}, {-k * slope_, d.inner("integral")}};
         if (!input_.empty()) terms.emplace_back(k, d.read(input_));
         BlockDraft difference = sum(terms);
-        difference.block.initial = 0;  // of a steady start, also where low voltage blocks what follows
+        difference.block.initial = 0;  // for a steady start, even if low voltage blocks the following blocks
         const int error = d.add("error", std::move(difference));
         const int works = undervoltage_ > 0 ? d.add("works", above(v, undervoltage_ + 0.05, undervoltage_)) : kNoSignal;
         BlockDraft integral = gain(ki_, works == kNoSignal ? error : d.add("driven", product(1, error, works))).integral(1).limits({b_min_, "b_min"}, {b_max_, "b_max"});
@@ -134,7 +136,7 @@ private:
 
     [[nodiscard]] bool on_at_start(std::size_t k) const { return initial_ > threshold_[k] + hysteresis_ / 2 * tsc_[k]; }
 
-    /// Reactor and pairs of thyristors, one node between them; the gate of each pair has a signal.
+    /// Adds reactors and pairs of thyristors with one node between them; the gate of each pair has a signal.
     void add_tcr(Network& net, Diagram& d, int alpha) const {
         double excess = -initial_;
         for (std::size_t k = 0; k < tsc_.size(); ++k) excess += on_at_start(k) ? tsc_[k] : 0;
@@ -156,7 +158,7 @@ private:
         }
     }
 
-    /// Returns the signal that says whether it is on.
+    /// Adds a TSC; returns the signal that is 1 if it is on.
     [[nodiscard]] int add_tsc(Network& net, Diagram& d, int b, std::size_t k) const {
         const std::string part = "tsc" + std::to_string(k + 1);
         const double margin = hysteresis_ / 2 * tsc_[k];

@@ -1,7 +1,8 @@
 // Switch, one phase or the three poles of a breaker, with timed operations; each pole counts as one switch.
-// Closed it is the resistance "r_on", open it is "r_off" (nothing when left out). With "current_zero" a pole that is
-// told to open does so when its current becomes zero, inside a step (parallel/engine_instants.cpp), as do operations between two
-// steps; the step after an operation is taken as two half steps of backward Euler (parallel/engine.cpp).
+// Closed, it is the resistance "r_on"; open, it is "r_off" (nothing if left out). With "current_zero", a pole opens
+// after its order when its current becomes zero, inside a step (parallel/engine_instants.cpp). Operations between two
+// steps also act inside a step. The step after an operation is taken as two half steps of backward Euler
+// (parallel/engine.cpp).
 #include "elements/element.hpp"
 
 namespace emt {

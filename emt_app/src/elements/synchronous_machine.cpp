@@ -132,9 +132,10 @@ public:
     [[nodiscard]] Census census() const override { return {.machines = condenser_ ? 0 : 1, .condensers = condenser_ ? 1 : 0}; }
 
 private:
-    /// The current of the saturation is tangent·ψ, solved with the network, and what is left, extrapolated. When the flux answers
-    /// a current by g times it, the extrapolation is stable where g times the slope of what is left is between -1 and 1/3: a
-    /// tangent of three quarters of the largest slope allows slopes of 4/3/g. Larger ones than at a flux of 1.5 are not expected.
+    /// The network's solution contains the saturation current tangent·ψ; the remainder is extrapolated. If the flux
+    /// answers a current by g times it, the extrapolation is stable for slopes of the remainder between -1/g and
+    /// 1/(3g). With a tangent of three quarters of the largest slope, that slope may be 4/3/g. The largest expected
+    /// slope is the one at a flux of 1.5.
     static void choose_tangent(SynchronousMachine& m, Reporter& report) {
         constexpr double kFlux = 1.5;
         const double slope = 2 * m.saturation.b * (kFlux - m.saturation.a) / m.d.main;

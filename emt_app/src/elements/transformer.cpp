@@ -5,8 +5,9 @@
 // voltage of a star winding). The core is either linear ("lm") or a piecewise-linear flux–current curve ("saturation",
 // points [Wb-turn, A] of one winding), which may have a "flux" at t = 0, as a remanent one; "rc" is its loss resistance.
 //
-// A phase shifter is "YgYg" with a "shift". One of its windings, that of the side that leads, is a zigzag: beside its own phase it has
-// turns of the next one, m times as many and reversed. With m < 0 its voltage is |1 - m·exp(-j120°)| times that of one phase.
+// A phase shifter is "YgYg" with a "shift". The winding on the leading side is a zigzag: beside its own phase it has
+// turns of the next phase, m times as many and reversed. With m < 0 its voltage is |1 - m·exp(-j120°)| times the
+// voltage of one phase.
 #include <cmath>
 
 #include "base/elementary.hpp"
@@ -60,8 +61,8 @@ public:
     [[nodiscard]] Census census() const override { return {.transformers = 1, .nonlinear = flux_.empty() ? 0 : 3}; }
 
 private:
-    /// Of winding k, whose core has just been added: currents of the primary (i1) and the secondary winding (i2), of the core's
-    /// inductance (im) and its flux.
+    /// Adds the channels of winding k, whose core was added last: currents of the primary (i1) and the secondary
+    /// winding (i2), current of the core's inductance (im), and its flux.
     void add_channels(Network& net, std::size_t k, double ratio) const {
         using By = Carried::By;
         using Quantity = Channel::Quantity;

@@ -1,8 +1,9 @@
-// Valves, one phase or three: a diode conducts from its first node (anode) to its second (cathode), a thyristor only after it has
-// been fired; a pair of antiparallel thyristors conducts both ways. They open when their current becomes zero. Instants lie inside the
-// steps (parallel/engine_instants.cpp). Closed they are the resistance "r_on", open "r_off" (nothing when left out: give what would
-// be cut off a path of its own, as snubbers do). Thyristors are fired by pulses at given times, or by a signal "gate": the instant from
-// which the gate is on, in steps after the beginning of the coming step, as blocks of the kind "firing" make it.
+// Valves, one phase or three. A diode conducts from its first node (anode) to its second (cathode), a thyristor only
+// after it was fired, a pair of antiparallel thyristors both ways. They open when their current becomes zero; these
+// instants lie inside the steps (parallel/engine_instants.cpp). Closed, they are the resistance "r_on"; open, "r_off"
+// (nothing if left out: then give nodes that would be cut off their own path, such as a snubber). Pulses at given times
+// fire a thyristor, or a signal "gate": the instant from which the gate is on, in steps after the beginning of the
+// coming step, as blocks of the kind "firing" give it.
 #include "elements/element.hpp"
 
 namespace emt {

@@ -19,7 +19,7 @@ constexpr double kMost = 0.9, kLeast = 0.05;         // of the rating
 constexpr double kDroop = 0.06;                      // voltage per reactive power, per unit
 constexpr double kLowest = 0.97, kHighest = 1.06;    // voltage, per unit
 
-/// Generators and condensers, in the order of the network's machines.
+/// Returns generators and condensers in the order of the network's machines.
 std::vector<Json*> machines_of(Json& c) {
     std::vector<Json*> out;
     for (Json& e : c["elements"])
@@ -28,7 +28,7 @@ std::vector<Json*> machines_of(Json& c) {
 }
 constexpr std::size_t kOfCopy = kMachines + kCondensers;
 
-/// Index of the first generator of a copy.
+/// Returns the index of the first generator of a copy.
 std::size_t first_of(const std::vector<Json*>& machines, std::size_t copy) {
     for (std::size_t k = copy * kOfCopy; k < machines.size(); ++k)
         if ((*machines[k])["type"] == "synchronous_machine") return k;
@@ -36,7 +36,7 @@ std::size_t first_of(const std::vector<Json*>& machines, std::size_t copy) {
 }
 bool holds_angle(const Json& generator) { return !generator.contains("p"); }
 
-/// Adds to what the machines with "p" deliver, in proportion to what they have left.
+/// Distributes an excess over the machines with "p", in proportion to their reserves.
 void share(const std::vector<Json*>& machines, double excess_w) {
     const auto left = [&](const Json& m) {
         const double rated = m["rated_power"], p = m["p"];
@@ -49,7 +49,7 @@ void share(const std::vector<Json*>& machines, double excess_w) {
         if (m->contains("p")) (*m)["p"] = six((*m)["p"].get<double>() + excess_w * left(*m) / all);
 }
 
-/// Terminal voltage of machine k, V, and what it delivers, VA; of phase a: everything is balanced.
+/// Return the terminal voltage of machine k, V, and its power, VA, in phase a: the network is balanced.
 Complex voltage(const Case& c, const std::vector<Complex>& x, std::size_t k) { return x[static_cast<std::size_t>(c.network.machines[k].node[0])]; }
 Complex power(const Case& c, const std::vector<Complex>& x, std::size_t k) {
     return 1.5 * voltage(c, x, k) * std::conj(x[static_cast<std::size_t>(c.network.nodes()) + k]);

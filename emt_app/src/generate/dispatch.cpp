@@ -11,7 +11,8 @@ namespace {
 
 using Roads = std::vector<std::vector<std::pair<std::size_t, double>>>;  // of each station: neighbour, km
 
-/// Of every station from one (E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959).
+/// Returns the distance of every station from one station (E. W. Dijkstra, "A note on two problems in connexion with
+/// graphs", Numerische Mathematik 1, 1959).
 std::vector<double> distances(const Roads& roads, std::size_t from) {
     std::vector<double> km(roads.size(), std::numeric_limits<double>::infinity());
     std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>, std::greater<>> next;
@@ -38,7 +39,7 @@ std::vector<double> dispatch(const std::vector<Supply>& supplies, std::vector<do
         roads[c.from].emplace_back(c.to, c.km);
         roads[c.to].emplace_back(c.from, c.km);
     }
-    std::vector<std::tuple<bool, double, std::size_t, std::size_t>> pairs;  // not the first; km, supply, station
+    std::vector<std::tuple<bool, double, std::size_t, std::size_t>> pairs;  // true except for the first supply; km, supply, station
     for (std::size_t s = 0; s < supplies.size(); ++s) {
         const std::vector<double> km = distances(roads, supplies[s].station);
         for (std::size_t at = 0; at < km.size(); ++at)

@@ -19,7 +19,7 @@ FlowReport report_flow(const nlohmann::ordered_json& hq_case, const std::map<std
     const Case c = parse_case(hq_case.dump(), "generated case");
     const std::vector<Complex> x = solve_phasors(c.network);
     FlowReport out{.lowest_pu = std::numeric_limits<double>::infinity()};
-    // Everything is balanced: phase a says all.
+    // Phase a suffices, because the network is balanced.
     const std::string phase = ".a";
     for (std::size_t node = 0; node < c.network.node_names.size(); ++node) {
         const std::string& name = c.network.node_names[node];

@@ -1,5 +1,5 @@
-// The real data are not public. What is public are the counts of Table I and the voltage levels, and this generator
-// meets both with a plausible layout:
+// The real data are not public. Only the counts of Table I and the voltage levels are public. This generator meets both
+// with a plausible layout:
 //
 //   172 tasks of 1 to 6 buses hold 366 buses and one neutral node: 1099 nodes. Inside the tasks, 194 connections make
 //   trees of the buses: 131 transformers, 35 breakers (with the neutral's switch 106 poles) and 28 series capacitors.
@@ -18,13 +18,14 @@
 // between copies. Layouts are drawn at random, and about every third cannot be run at reasonable voltages, or at all: such a one is drawn
 // again (flow_report.hpp).
 //
-// Copies are tied at the middles of their backbones. Each begins from its own solution, turned so that the tied buses have one angle,
-// and its first machine holds its angle until the ties' flows are divided among the machines of the copies. Only then may all but the
-// first copy's turn: what is left to flow through the ties is small. Were they free at once, the first machine of the first copy
-// would have to deliver what a hundred copies need more, through two short lines.
+// Lines tie the copies at the middles of their backbones. Each copy begins from its own solution, turned so that the
+// tied buses have one angle. Its first machine holds its angle until the flows of the ties are divided among the
+// machines of the copies. Then the first machines of all copies but one are released, and only a small remainder flows
+// through the ties. If all were released at once, the first machine of the first copy would have to deliver the deficit
+// of a hundred copies through two short lines.
 //
-// Without machines (HqModel::network) the network of the first drawing has constant EMFs behind impedances in their place, in phase on
-// the high side, other shunts, heavier loads, and meters for the controllers.
+// Without machines (HqModel::network), the case is the first layout drawn. Constant EMFs behind impedances replace the
+// machines, in phase on the high side; shunts differ, loads are heavier, and meters replace the controllers.
 #include "generate/hq.hpp"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFilters = 12, kMonitoring = 332;
 constexpr double kMostLoading = 0.75, kSlackLoading = 0.5;  // of the rating
 constexpr double kLosses = 0.05;                            // a first guess, of the load
-constexpr double kReserve = 0.85;                           // of the loads that constant EMFs have no trouble to serve
+constexpr double kReserve = 0.85;                           // loads, relative to the network of constant EMFs
 constexpr int kPasses = 3;
 constexpr double kRelaxation = 0.5;  // of the voltages of tied copies
 constexpr int kDrawings = 40;
@@ -91,7 +92,7 @@ public:
         if (full_) machines();
         return {bus(0, 0), bus(kBackbone / 2, 0), bus(kBackbone - 1, 0)};
     }
-    /// Line to line, of every bus.
+    /// Returns the rated voltage, line to line, of every bus.
     [[nodiscard]] std::map<std::string, double> rated_kv() const {
         std::map<std::string, double> out;
         for (const Bus& b : buses_) out[b.name] = b.kv;
@@ -166,7 +167,7 @@ private:
                  {"r1", six(0.003 * zm)}, {"l1", six(random_.between(0.18, 0.25) * zm / kOmega)}, {"r0", six(0.01 * zm)}, {"l0", six(0.1 * zm / kOmega)}});
         } else if (role == Low::svc) {
             const double v2 = low_kv * low_kv * 1e6, tcr = random_.between(80e6, 120e6), tsc = random_.between(80e6, 120e6);  // var
-            if (full_) {  // it begins without susceptance and regulates the voltage of the high side
+            if (full_) {  // starts without susceptance and regulates the voltage of the high side
                 const double rated = 0.3 * mva, of_100 = rated / 100;
                 add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"controlled", buses_[s.buses[0]].name}, {"rated_voltage", low_kv * 1e3},
                      {"controlled_voltage", v_high}, {"rated_power", rated * 1e6}, {"tcr", six((tcr + 45e6) * of_100)}, {"tsc", {six(tsc * of_100)}}});
@@ -178,7 +179,8 @@ private:
         }
     }
 
-    /// A plant at the low side of a transformer, with random numbers as many as a constant EMF uses up: the network stays the same.
+    /// Adds a plant at the low side of a transformer. It draws as many random numbers as a constant EMF, so the network
+    /// stays the same.
     void plan(const Station& s, const std::string& name, Low role, double mva) {
         const auto station = static_cast<std::size_t>(&s - stations_.data());
         const bool off_grid = island(static_cast<int>(station)), condenser = role == Low::condenser;
@@ -242,12 +244,12 @@ private:
         for (int k = 0; k < kIslands; ++k) line(terminal(kMain + 2 * k), terminal(kMain + 2 * k + 1), random_.between(20, 100));
     }
 
-    /// Share of the lines' charging that reactors take. With machines, which hold their voltages, lines at 315 kV are hardly
-    /// compensated, as usual, and those at 735 kV more evenly.
+    /// Returns the share of the lines' charging that reactors take. Machines hold their voltages: with them, lines at
+    /// 315 kV have little compensation, as usual, and lines at 735 kV a more even one.
     [[nodiscard]] double compensated(const Bus& b, double share) const {
         return !full_ || b.kv < 300 ? share : b.kv > 700 ? 0.95 + (share - 0.85) / 2 : 0.3;
     }
-    /// Mvar at a bus. With machines, areas at 315 kV that have none are supported by more.
+    /// Returns the shunt at a bus, Mvar. With machines, areas at 315 kV without a machine get more support.
     [[nodiscard]] double capacitor(const Bus& b, double mw) const {
         const auto area = [](std::size_t station) { return (static_cast<int>(station) - kBackbone) % kHubs; };
         const auto of_area = [](std::size_t station) { return !backbone(static_cast<int>(station)) && !island(static_cast<int>(station)); };
@@ -310,7 +312,7 @@ private:
         add({{"type", "switch"}, {"name", "BRK_N"}, {"nodes", {node, "0"}}});
     }
 
-    /// Three at a bus, and at the last one what is left.
+    /// Three at a bus; the last bus gets the rest.
     void meters() {
         int left = kMonitoring;
         for (const Plant& p : plants_) left -= p.turbine == Turbine::none ? 1 : kControllers;
@@ -339,10 +341,10 @@ private:
 struct Copy {
     Json content;
     std::array<std::string, 3> ends;  // for the lines that tie copies together
-    double tie_angle_deg = 0;         // in the copy's own power flow, of the end in the middle
+    double tie_angle_deg = 0;         // in the copy's own power flow, of the middle end
 };
 
-/// With machines the first drawing that has a plausible power flow.
+/// Draws layouts; with machines, until one has a plausible power flow.
 Copy draw(const Json& empty, const std::string& prefix, std::uint64_t seed, HqModel model) {
     std::string why;
     for (int drawing = 0; drawing < kDrawings; ++drawing) {
@@ -390,8 +392,8 @@ Json generate_hq(int scale, std::uint64_t seed, HqModel model, const std::string
             for (Json& entry : copy[list]) out[list].push_back(std::move(entry));
         for (int k = 0; c > 0 && k < 2; ++k) {
             const std::string name = prefix + "TIE" + std::to_string(k), &from = last[k == 0 && !full ? 2 : 1], &to = ends[k == 0 && !full ? 0 : 1];
-            // With machines two short circuits side by side: long ones at other places would carry flows around through both copies
-            // and charge more than the machines there can take.
+            // With machines, two parallel short lines: long lines at other places would carry circulating flows through
+            // both copies, and charge more than the machines there can take.
             const double length_m = full ? 60e3 : 200e3;
             out["elements"].push_back({{"type", "line"}, {"name", name}, {"from", from}, {"to", to}, {"length", length_m}, {"r1", k735.r1}, {"l1", k735.l1},
                                        {"c1", k735.c1}, {"r0", k735.r0}, {"l0", k735.l0}, {"c0", k735.c0}});

@@ -1,4 +1,4 @@
-// A network as programs for power flows describe it: per unit, one phase, powers at buses.
+// A network as power-flow programs describe it: per unit, one phase, powers at buses.
 #pragma once
 #include <complex>
 #include <cstddef>
@@ -19,7 +19,7 @@ struct GridBus {
     double vm, va;               // per unit, degrees
     double p = 0, q = 0;         // MW and MVAr that loads draw at any voltage
     double g = 0, b = 0;         // MW and MVAr of shunts at 1 per unit: drawn and delivered
-    bool slack = false;          // its angle is given, its machines deliver what the others do not
+    bool slack = false;          // the angle is given; its machines deliver the remaining power
     bool regulated = false;      // its machines hold its voltage
 
     [[nodiscard]] std::string name() const { return "B" + std::to_string(number); }
@@ -31,7 +31,7 @@ struct GridMachine {
     std::size_t bus;
     double p, q;                 // MW, MVAr delivered
     double q_low, q_high;        // MVAr
-    double v;                    // per unit, that it holds when the power flow is solved
+    double v;                    // per unit, held when the power flow is solved
     double rating_mva;
     GridPhasor step_up{};        // per unit of the grid's base, between the machine and the bus; 0: none
     double step_up_ratio = 1;    // v(bus)/v(machine) without load
@@ -57,7 +57,7 @@ struct Grid {
     std::vector<GridBus> bus;
     std::vector<GridMachine> machine;
     std::vector<GridBranch> branch;
-    std::vector<std::string> notes;  // what has been assumed or done
+    std::vector<std::string> notes;  // assumptions and changes
 };
 
 }  // namespace emt

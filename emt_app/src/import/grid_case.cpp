@@ -1,13 +1,14 @@
-// What the grid has at the system's frequency the case has as well: with the trapezoidal rule an inductance L is the reactance w·L and a
-// capacitance C the susceptance w·C, w = 2/Δt·tan(ωΔt/2), so L = X/w and C = B/w.
+// The case has the grid's values at the system's frequency. With the trapezoidal rule, an inductance L is the reactance
+// w·L and a capacitance C the susceptance w·C, w = 2/Δt·tan(ωΔt/2), so L = X/w and C = B/w.
 //
 // A line by travelling waves has the series reactance Z·sin(ωτ) and at each end the susceptance tan(ωτ/2)/Z, hence
 // cos(ωτ) = 1 - X·B/2 and Z = X/sin(ωτ). Its resistance r, a quarter of it at each end and half in the middle, makes a series
 // resistance of r·(1 + 3·cos(ωτ))/4 to first order. For the zero sequence r0 = 3·r1, l0 = 3·l1, c0 = 0.6·c1 are taken.
 //
-// What delivers power must not be a negative resistance, with which a network may be unstable. A load of negative power is a constant
-// EMF behind a reactance. A branch of negative resistance is its reactance and an EMF that makes up the difference at the current of the
-// start. A negative reactance is a capacitance; in a transformer, whose leakage must be positive, a larger one behind it.
+// Negative resistances can make a network unstable, so elements that deliver power become sources. A load of negative
+// power becomes a constant EMF behind a reactance. A branch of negative resistance becomes its reactance and an EMF
+// that makes up the difference at the current of the start. A negative reactance becomes a capacitance; in a
+// transformer, whose leakage must be positive, a larger capacitance behind the leakage.
 #include "import/grid_case.hpp"
 
 #include <cmath>
@@ -23,9 +24,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kWaveSpeed = 2.9e8;         // m/s, of the positive sequence
-constexpr double kLoading = 0.9;             // of a machine whose base is less than it delivers
+constexpr double kLoading = 0.9;             // for a machine that delivers more than its base
 constexpr double kZeroR = 3, kZeroL = 3, kZeroC = 0.6;
-constexpr double kFeederX = 0.2;             // per unit of its power, behind the EMF of what delivers power and is no machine
+constexpr double kFeederX = 0.2;             // per unit of its power: reactance behind the EMF of a delivering element that is no machine
 const double kPeak = std::sqrt(2.0 / 3);     // V peak to ground of 1 V line to line
 
 class GridCase {
@@ -57,17 +58,17 @@ private:
         if (count > 0) notes_.push_back(std::to_string(count) + " " + what);
     }
     void add(Json element) { out_["elements"].push_back(std::move(element)); }
-    /// Ohm, line to line voltage squared by power.
+    /// Returns the base impedance, ohm: line-to-line voltage squared by power.
     [[nodiscard]] double base_ohm(const GridBus& b) const { return b.kv * b.kv / grid_.mva; }
 
-    /// Conductance and susceptance to ground, per unit.
+    /// Adds conductance and susceptance to ground, per unit.
     void shunt(const std::string& name, const GridBus& b, double g, double susceptance) {
         const Json ends{b.name(), "0"};
         if (g > 0) add({{"type", "resistor"}, {"name", "R_" + name}, {"buses", ends}, {"r", base_ohm(b) / g}});
         if (susceptance > 0) add({{"type", "capacitor"}, {"name", "C_" + name}, {"buses", ends}, {"c", susceptance / base_ohm(b) / w_}});
         if (susceptance < 0) add({{"type", "inductor"}, {"name", "L_" + name}, {"buses", ends}, {"l", -base_ohm(b) / susceptance / w_}});
     }
-    /// Constant EMFs behind an impedance (per unit) that deliver this power (per unit) at the bus's voltage.
+    /// Adds constant EMFs behind an impedance (per unit) that deliver this power (per unit) at the bus's voltage.
     void source(const std::string& name, const GridBus& b, GridPhasor power, GridPhasor z) {
         const GridPhasor emf = b.voltage() + z * std::conj(power / b.voltage());
         add({{"type", "source"}, {"name", name}, {"bus", b.name()}, {"amplitude", std::abs(emf) * b.kv * 1e3 * kPeak},
@@ -89,7 +90,7 @@ private:
         if (e.transformer) {
             double x = e.x;
             std::string end = to.name();
-            if (e.r < 0 || e.x <= 0) {  // a leakage that is possible, and the rest behind it
+            if (e.r < 0 || e.x <= 0) {  // a possible leakage here, and the rest behind it
                 x = e.x > 0 ? e.x / 2 : e.x < 0 ? -e.x : std::abs(e.r);
                 end = e.name + "_inside";
                 out_["buses"].push_back(end);
@@ -117,7 +118,8 @@ private:
             shunt(e.name + "_to", to, 0, e.b / 2);
         }
     }
-    /// A branch of negative resistance, or without a positive reactance. Impedance and current per unit of bus `of`.
+    /// Adds a branch of negative resistance, or without a positive reactance. Impedance and current per unit of bus
+    /// `of`.
     void series(const std::string& name, const std::string& from, const std::string& to, const GridBus& of, GridPhasor z, GridPhasor current) {
         const double ohm = base_ohm(of);
         if (z.real() < 0) {
@@ -134,7 +136,7 @@ private:
             add({{"type", "resistor"}, {"name", name}, {"buses", {from, to}}, {"r", z.real() * ohm}});
         }
     }
-    /// Whether the line is one by travelling waves.
+    /// Adds the line by travelling waves if possible; returns false otherwise.
     bool waves(const GridBranch& e, const GridBus& from, const GridBus& to) {
         const double cosine = 1 - e.x * e.b / 2, omega = 2 * std::numbers::pi * options_.frequency_hz, r = e.r * base_ohm(to), x = e.x * base_ohm(to);
         if (!options_.waves || !(e.b > 0) || !(cosine > 0)) return false;
@@ -164,7 +166,7 @@ private:
         Json element{{"type", "synchronous_machine"}, {"name", m.name}, {"bus", b.name()}, {"rated_power", rated_mva * 1e6}, {"rated_voltage", b.kv * 1e3}};
         element.update(typical);
         element.update({{"x0", 0.1}, {"h", 4}, {"v", b.vm * b.kv * 1e3}, {"angle", b.va}});
-        if (!holds_angle) element["p"] = m.p * 1e6;  // with it the angle is a first guess
+        if (!holds_angle) element["p"] = m.p * 1e6;  // then the angle is a first guess
         add(std::move(element));
     }
 

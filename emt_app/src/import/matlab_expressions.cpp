@@ -8,11 +8,11 @@
 namespace emt {
 namespace {
 
-constexpr double kWork = 5e8;               // words that a file may pass, and numbers that it may compute or copy
+constexpr double kWork = 5e8;               // limits of a file: words passed, and numbers computed or copied
 constexpr std::size_t kDepth = 200;         // of expressions and blocks within each other
-constexpr std::size_t kMember = 16;         // numbers that a member counts as, beside its own
+constexpr std::size_t kMember = 16;         // numbers that a member counts as, beside its own numbers
 
-/// How many numbers a value holds with all its members.
+/// Returns the number of numbers in a value with all its members.
 std::size_t weight(const MatlabValue& value, std::size_t depth = 0) {
     if (depth > kMatlabMembers) throw MatlabError("structures are nested more than " + std::to_string(kMatlabMembers) + " deep");
     std::size_t out = kMember + value.number.size();
@@ -71,7 +71,7 @@ MatlabValue MatlabExpressions::counted(MatlabValue&& value) {
     return std::move(value);
 }
 
-/// `a || b`. Both sides are evaluated: neither changes anything.
+/// `a || b`. Evaluates both sides, since neither changes anything.
 MatlabValue MatlabExpressions::either() {
     const Deeper deeper(*this);
     MatlabValue left = both();
@@ -146,7 +146,7 @@ MatlabValue MatlabExpressions::power() {
     MatlabValue left = postfix();
     while (now().is("^") || now().is(".^")) {
         const std::string operation(next().word);
-        // A sign of the exponent binds to it.
+        // A sign of the exponent belongs to the exponent.
         MatlabValue right;
         if (now().is("-") || now().is("+") || now().is("~")) {
             const char sign = next().word[0];
@@ -195,7 +195,7 @@ MatlabValue MatlabExpressions::text() {
     return out;
 }
 
-/// Nothing of a case's cells is needed: names, kinds, fuels.
+/// Skips a table of cells: a case needs none of its names, kinds and fuels.
 MatlabValue MatlabExpressions::cell() {
     int depth = 0;
     do {
@@ -246,7 +246,8 @@ MatlabValue MatlabExpressions::table() {
     return counted(matlab_below(std::move(rows)));
 }
 
-/// Appends a row of as many numbers as the rows before, if it is one; `width` is 0 before the first.
+/// Appends a row with as many numbers as the rows before; returns false for other rows. `width` is 0 before the first
+/// row.
 bool MatlabExpressions::plain_row(MatlabValue& out, std::size_t& width) {
     const std::size_t begin = at_, size = out.number.size();
     std::size_t columns = 0;
@@ -273,7 +274,7 @@ bool MatlabExpressions::plain_row(MatlabValue& out, std::size_t& width) {
     return true;
 }
 
-/// A variable with its members and indices, or a call.
+/// Reads a variable with its members and indices, or a call.
 MatlabValue MatlabExpressions::named() {
     const std::string begin = name();
     if (begin == "end") return last_place();
@@ -323,7 +324,7 @@ MatlabIndices MatlabExpressions::indices(const MatlabValue* of) {
     return out;
 }
 
-/// What stands in parentheses: values, or nothing for a colon. `of` gives `end` its meaning.
+/// Reads the values in parentheses; a colon gives no value. `of` gives `end` its meaning.
 std::vector<std::optional<MatlabValue>> MatlabExpressions::listed(const MatlabValue* of) {
     need("(");
     std::vector<std::optional<MatlabValue>> out;
@@ -346,7 +347,7 @@ std::vector<std::optional<MatlabValue>> MatlabExpressions::listed(const MatlabVa
     return out;
 }
 
-/// Whether one value only stands in the parentheses that have just begun.
+/// Returns true if the parentheses that have just begun hold exactly one value.
 bool MatlabExpressions::has_one() const {
     int depth = 1;
     for (std::size_t i = at_; depth > 0; ++i) {

@@ -1,4 +1,4 @@
-// Evaluates the expressions of MATLAB's language that cases are written in; matlab_program.cpp executes statements with them.
+// Evaluates expressions of the MATLAB language in case files; matlab_program.cpp executes statements with them.
 #pragma once
 #include <map>
 #include <optional>
@@ -27,7 +27,7 @@ protected:
     std::string name();
     [[noreturn]] void fail(const std::string& what) const;
     [[noreturn]] void unexpected(const std::string& wanted) const;
-    /// Counts a value that has been computed or copied against the work that a file may take.
+    /// Adds a computed or copied value to the file's work, which is limited.
     const MatlabValue& counted(const MatlabValue& value);
     MatlabValue counted(MatlabValue&& value);
 
@@ -37,7 +37,7 @@ protected:
     /// `of` gives `end` its meaning.
     MatlabIndices indices(const MatlabValue* of);
 
-    /// One level of nesting, as long as it lives.
+    /// One level of nesting during its lifetime.
     class Deeper {
     public:
         explicit Deeper(MatlabExpressions& of);
@@ -56,7 +56,7 @@ protected:
     int line_ = 0;  // of the statement, or of the row of a table
 
 private:
-    struct Indexed {  // the table whose index is evaluated, which of its indices, and whether there is only one
+    struct Indexed {  // the indexed table, which of its indices is being evaluated, and whether it is the only one
         const MatlabValue* table;
         std::size_t position;
         bool alone;

@@ -89,7 +89,7 @@ MatlabValue sized(const std::string& name, const Arguments& arguments) {
     return out;
 }
 
-/// Sum, least or greatest of a row, or of each column.
+/// Returns the sum, minimum or maximum of a row, or of each column.
 MatlabValue reduced(const std::string& name, const Arguments& arguments) {
     const MatlabValue& a = the_one(arguments);
     if (a.number.empty()) {

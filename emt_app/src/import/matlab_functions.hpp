@@ -9,9 +9,10 @@
 
 namespace emt {
 
-/// The results of a function of this name, or nothing if there is none. Throws MatlabError for arguments that it cannot take.
+/// Returns the results of the function with this name; nothing if there is none. Throws MatlabError for wrong
+/// arguments.
 [[nodiscard]] std::optional<std::vector<MatlabValue>> matlab_call(const std::string& name, const std::vector<MatlabValue>& arguments);
-/// What MATPOWER's define_constants defines.
+/// Returns the names that MATPOWER's define_constants defines.
 [[nodiscard]] const std::map<std::string, double>& matpower_constants();
 
 }  // namespace emt

@@ -10,7 +10,7 @@
 namespace emt {
 namespace {
 
-constexpr long kStatements = 1'000'000;  // that a file may execute
+constexpr long kStatements = 1'000'000;  // statements that a file may execute
 
 class Program : MatlabExpressions {
 public:
@@ -40,7 +40,7 @@ public:
 
 private:
     enum class Flow { go, returned, broken, continued };
-    struct Place {  // what is assigned to
+    struct Place {  // the target of an assignment
         std::vector<std::string> path;
         bool indexed = false;
         MatlabIndices indices;
@@ -71,7 +71,7 @@ private:
 
     // Statements.
 
-    /// To the end of a block, which is not taken.
+    /// Goes to the end of a block, without consuming it.
     Flow block() {
         const Deeper deeper(*this);
         for (;;) {
@@ -104,7 +104,7 @@ private:
         return Flow::go;
     }
 
-    /// Whether an "=" outside of brackets is in this statement.
+    /// Returns true if this statement has an "=" outside of brackets.
     [[nodiscard]] bool assigns() const {
         int depth = 0;
         for (std::size_t i = at_; token_[i].kind != Kind::end_of_statement && token_[i].kind != Kind::end_of_file; ++i) {
@@ -117,7 +117,7 @@ private:
         return false;
     }
 
-    /// A statement that assigns nothing, whose effect is only what it shows.
+    /// A statement without assignment only shows a value.
     void bare() {
         if (now().kind == Kind::name && now().word == "define_constants" && peek().kind == Kind::end_of_statement) {
             next();
@@ -178,7 +178,7 @@ private:
         }
         return out;
     }
-    /// Of which an index is taken, or nothing if there is none yet.
+    /// Returns the base of an index, or nothing if it does not exist yet.
     [[nodiscard]] const MatlabValue* existing(const std::vector<std::string>& path) const {
         const std::map<std::string, MatlabValue>* in = &variable_;
         const MatlabValue* found = nullptr;
@@ -216,7 +216,7 @@ private:
         if (!value.is_matrix()) fail("a condition needs numbers");
         return !value.number.empty() && std::all_of(value.number.begin(), value.number.end(), [](double x) { return x != 0; });
     }
-    /// To the "else", "elseif" or "end" of this block, which is not taken.
+    /// Goes to the "else", "elseif" or "end" of this block, without consuming it.
     void pass_over() {
         const int begun = line_;
         for (int depth = 0; now().kind != Kind::end_of_file; next()) {

@@ -1,5 +1,5 @@
-// Evaluates the part of MATLAB's language that cases are written in: assignments, arithmetic on numbers and tables, if, for and while.
-// Everything else is refused with its line. Loops and tables have limits, because anybody may have written the file.
+// Evaluates the part of the MATLAB language that case files use: assignments, arithmetic on numbers and tables, if, for
+// and while. Refuses everything else with its line. Loops and tables have limits, because a file may be untrusted.
 #pragma once
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@ namespace emt {
 
 struct MatlabVariables {
     std::map<std::string, MatlabValue> value;
-    std::string result;  // name of what the function returns; empty for a script
+    std::string result;  // name of the function's result; empty for a script
 };
 
 /// Runs the first function of the file, or the script. `origin` appears in messages. Throws CaseError.

@@ -55,7 +55,7 @@ private:
     void to_line_end() {
         while (!at_end() && peek() != '\n') ++at_;
     }
-    /// Whether the line from here holds only these two letters.
+    /// Returns true if the rest of the line has only these two letters.
     [[nodiscard]] bool alone_on_line(std::string_view mark) const {
         std::size_t begin = at_, end = at_ + mark.size();
         if (text_.compare(at_, mark.size(), mark) != 0) return false;
@@ -63,7 +63,7 @@ private:
         while (end < text_.size() && (text_[end] == ' ' || text_[end] == '\t' || text_[end] == '\r')) ++end;
         return (begin == 0 || text_[begin - 1] == '\n') && (end == text_.size() || text_[end] == '\n');
     }
-    /// A comment of many lines, from %{ to %}, each alone on its line; such comments may hold others.
+    /// Skips a comment of several lines, from %{ to %}, each alone on its line; such comments nest.
     void block_comment() {
         const int begun = line_;
         for (int depth = 0; !at_end();) {
@@ -79,7 +79,7 @@ private:
         line_ = begun;
         fail("the comment that %{ begins has no %}");
     }
-    /// Passes over blanks, comments and ends of lines that "..." continues; whether there were any.
+    /// Skips blanks, comments and line ends that "..." continues; returns true if there were any.
     bool blanks() {
         const std::size_t begin = at_;
         while (!at_end()) {
@@ -107,8 +107,8 @@ private:
         ++at_;
         ++line_;
     }
-    /// Of what comes after a value and a blank inside of [ ]: whether it begins the next column. In `1 - 2` the sign is an operator, in
-    /// `1 -2` it begins a column.
+    /// Returns true if the text after a value and a blank inside [ ] begins the next column. In `1 - 2` the sign is an
+    /// operator, in `1 -2` it begins a column.
     [[nodiscard]] bool begins_value() const {
         const char c = peek(), next = peek(1);
         if (c == '+' || c == '-') return next != ' ' && next != '\t' && next != '=';

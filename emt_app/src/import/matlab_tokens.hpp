@@ -1,5 +1,5 @@
-// The words of a text in MATLAB's language. Comments are gone; in brackets, the blanks and line ends that divide columns and rows have
-// become "," and ";".
+// Tokens of a text in the MATLAB language, without comments. In brackets, the blanks and line ends that divide columns
+// and rows become "," and ";".
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,13 +12,14 @@ struct MatlabToken {
     Kind kind;
     int line;               // of the file
     double number;
-    std::string_view word;  // as it stands in the source, a text without its quotes
+    std::string_view word;  // as in the source; a text without its quotes
 
     [[nodiscard]] bool is(std::string_view symbol) const { return kind == Kind::symbol && word == symbol; }
     [[nodiscard]] bool is_keyword(std::string_view name) const { return kind == Kind::keyword && word == name; }
 };
 
-/// `text` must outlive the tokens, of which the last is the end of the file. `origin` appears in messages. Throws CaseError.
+/// `text` must outlive the tokens; the last token is the end of the file. `origin` appears in messages. Throws
+/// CaseError.
 [[nodiscard]] std::vector<MatlabToken> matlab_tokens(const std::string& text, const std::string& origin);
 
 }  // namespace emt

@@ -18,7 +18,7 @@ void need_room(std::size_t rows, std::size_t columns) {
     if (columns != 0 && rows > kMatlabNumbers / columns) throw MatlabError("a table of more than " + std::to_string(kMatlabNumbers) + " numbers");
 }
 
-/// Number by number; a single one, a row or a column is repeated.
+/// Applies an operation number by number; repeats a single number, a row or a column.
 template <class F>
 MatlabValue each(const MatlabValue& a, const MatlabValue& b, F&& f) {
     const auto common = [&](std::size_t m, std::size_t n) {
@@ -42,7 +42,7 @@ MatlabValue product(const MatlabValue& a, const MatlabValue& b) {
     return out;
 }
 
-/// Rows and columns that two indices mean in a table of this size.
+/// Rows and columns selected by two indices in a table of this size.
 std::vector<std::size_t> places(const MatlabIndex& index, std::size_t size) {
     if (!index.all) return index.places;
     std::vector<std::size_t> out(size);
@@ -155,7 +155,7 @@ MatlabValue matlab_taken(const MatlabValue& from, const MatlabIndices& indices) 
     if (indices.size() == 1) {
         const std::vector<std::size_t> at = places(indices[0], from.number.size());
         if (needed(at) > from.number.size()) throw MatlabError("index " + std::to_string(needed(at)) + " is beyond a table of " + size_of(from));
-        // A row or a column keeps its direction, a table takes that of its index.
+        // A row or a column keeps its direction; a table takes the direction of its index.
         const bool line = (from.rows == 1 || from.columns == 1) && (indices[0].rows == 1 || indices[0].columns == 1) && !from.scalar();
         MatlabValue out;
         if (indices[0].all) out = MatlabValue(at.size(), 1);

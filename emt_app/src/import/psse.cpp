@@ -53,7 +53,7 @@ private:
             (this->*read)(r);
         }
     }
-    /// The bus of a device that is on and the first with its identifier, or nothing.
+    /// Returns the bus of a device, or nothing if it is off or not the first device with its identifier.
     GridBus* bus_of(PsseRow& r, const char* kind, const std::string& id, bool on) {
         const long number = r.whole(0, "I");
         if (!r.sound() || !net_.first(r, kind, {number}, id) || !on) return nullptr;
@@ -133,12 +133,12 @@ private:
         };
         shunt(*from, e.at_i);
         shunt(*to, e.at_j);
-        if (*from == *to) return shunt(*from, {0, e.b});  // its ends are one bus, and nothing flows through it
+        if (*from == *to) return shunt(*from, {0, e.b});  // its ends are one bus: no current flows through it
         const bool transformer = grid_.bus[*from].kv != grid_.bus[*to].kv;
         grid_.branch.push_back({r.where(), letter + std::to_string(e.i) + "_" + std::to_string(e.j) + "_" + e.id, *from, *to, e.r, e.x, e.b, 1, 0, transformer});
     }
 
-    /// The simulator has no such device; one that is off does not matter.
+    /// Refuses such devices if they are on: the simulator has none.
     void refuse_if_on(PsseSection section, const char* what, std::size_t place, const char* status) {
         for (const PsseRecord& record : net_.file[section]) {
             PsseRow r = net_.row(record.front());

@@ -6,7 +6,8 @@
 
 namespace emt {
 
-/// The grid of a case. Throws CaseError with every record that cannot be taken over, and `origin` in the messages.
+/// Reads the grid of a case. Throws CaseError with every record that cannot be converted; `origin` appears in the
+/// messages.
 [[nodiscard]] Grid read_psse(const std::string& text, const std::string& origin);
 
 }  // namespace emt

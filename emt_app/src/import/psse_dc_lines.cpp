@@ -25,7 +25,8 @@ private:
         const long mode = r.whole(1, "MDC", 0);
         const double rdc = r.number(2, "RDC", 0.0), setting = r.number(3, "SETVL", 0.0), kv = r.number(4, "VSCHD", 0.0), compound = r.number(6, "RCOMP", 0.0);
         if (!r.sound() || mode == 0 || setting == 0) return false;
-        // Current from (kv + slope·I)·I = |SETVL| MW, at the rectifier if SETVL is positive, else at the inverter.
+        // Returns the current from (kv + slope·I)·I = |SETVL| MW, at the rectifier if SETVL is positive, else at the
+        // inverter.
         const double slope = (setting > 0 ? rdc : 0) - compound, root = kv * kv + 4 * slope * std::abs(setting);
         const double ka = mode == 2 ? setting / 1000 : 2 * std::abs(setting) / (kv + std::sqrt(root)), inverter_kv = kv - compound * ka;
         if (!(kv > 0) || !(ka > 0) || !(inverter_kv > 0)) {

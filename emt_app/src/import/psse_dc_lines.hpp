@@ -4,16 +4,17 @@
 
 namespace emt {
 
-/// What a line converter takes from its bus.
+/// A line converter, and the power that it draws from its bus.
 struct PsseConverter {
     double bridges;             // in series
     double reactance_ohm;       // of commutation, of a bridge
     double volt_kv;             // valve side, line to line, no load
-    /// MW and MVAr taken as a rectifier; an inverter takes -MW and the same MVAr. Not a number if this voltage cannot be reached.
+    /// MW and MVAr drawn as a rectifier; an inverter draws -MW and the same MVAr. Not a number if this voltage is
+    /// impossible.
     [[nodiscard]] GridPhasor power(double dc_kv, double dc_ka) const;
 };
 
-/// Adds those that are on: powers at the case's voltages and taps.
+/// Adds the lines that are on: powers at the case's voltages and taps.
 void read_psse_dc_lines(PsseNetwork& network);
 
 }  // namespace emt

@@ -1,4 +1,4 @@
-// The grid that is made of a PSS/E file: its buses, and what the readers of its sections share.
+// The grid of a PSS/E file: its buses, and the data shared by the readers of its sections.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace emt {
 
-/// Fields of a branch, or of a switching device as one.
+/// Fields of a branch, or of a switching device as a branch.
 struct PsseBranch {
     long i, j;             // bus numbers
     std::string id;
@@ -23,7 +23,7 @@ struct PsseBranch {
 
 class PsseNetwork {
 public:
-    /// Reads the buses. Those that lines of zero impedance connect become one, as in PSS/E.
+    /// Reads the buses. Joins buses that lines of zero impedance connect, as PSS/E does.
     explicit PsseNetwork(PsseFile file);
 
     const PsseFile file;
@@ -31,9 +31,10 @@ public:
     Diagnostics problems;
 
     PsseRow row(const PsseLine& line) { return {file, line, problems}; }
-    /// The place of bus `number` in the grid, or nothing if it is isolated or, refused, missing.
+    /// Returns the place of bus `number` in the grid; nothing for an isolated bus, and for a missing bus, which is
+    /// refused.
     const std::size_t* bus(PsseRow& row, long number);
-    /// Whether this is the first device of its section with these buses (0: none) and identifier; another is refused.
+    /// Returns true for the first device of its section with these buses (0: none) and identifier; refuses any other.
     bool first(PsseRow& row, const char* kind, std::set<long> buses, const std::string& id);
     [[nodiscard]] bool has_kv(std::size_t bus) const { return !no_kv_.contains(bus); }
 
@@ -52,8 +53,8 @@ private:
     long joined(long number) const;
     void read_bus(const PsseRecord& record);
 
-    double threshold_ = 1e-4;      // per unit, of lines of zero impedance
-    std::map<long, long> joined_;  // number of a bus: of one that is the same
+    double threshold_ = 1e-4;      // per unit, for lines of zero impedance
+    std::map<long, long> joined_;  // number of a bus: number of a bus joined to it
     std::map<long, std::size_t> place_, place_of_joined_;  // by number
     std::set<long> isolated_, read_;
     std::set<std::size_t> no_kv_;

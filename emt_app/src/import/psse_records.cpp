@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kFirstPsseVersion = 32, kLastPsseVersion = 34;
 
-/// Name for messages, and a word by which comments like "BEGIN FIXED SHUNT DATA" name no other section.
+/// Name for messages, and a word that identifies the section: comments such as "BEGIN FIXED SHUNT DATA" must not name
+/// another one.
 struct PsseSectionName {
     const char *name, *word;
 };
@@ -34,7 +35,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-/// Finite, with Fortran's exponents and signs, or nothing.
+/// Parses a finite number with Fortran's exponents and signs, or returns nothing.
 std::optional<double> psse_number(std::string text) {
     std::replace_if(text.begin(), text.end(), [](char c) { return c == 'D' || c == 'd'; }, 'E');
     const char *first = text.data(), *last = first + text.size();
@@ -61,10 +62,10 @@ public:
             const std::string& first = line_.field.front();
             if (line_.field.size() == 1 && (first == "Q" || first == "q")) return std::move(out_);
             if (at_ == PsseSection::count) {
-                if (out_.version >= 34) return std::move(out_);  // substations divide buses into nodes, which does not matter here
+                if (out_.version >= 34) return std::move(out_);  // substations divide buses into nodes, which this program ignores
                 refuse("a line after the last section: expected 'Q'");
             }
-            // Points of an impedance correction table may begin with 0 as well.
+            // Points of an impedance correction table may also begin with 0.
             if (first == "0" && (at_ != PsseSection::impedance_correction || line_.field.size() == 1))
                 end_section();
             else
@@ -79,7 +80,7 @@ private:
         throw CaseError(out_.origin + ", line " + std::to_string(line > 0 ? line : line_.number) + ": [psse] " + why + "\n");
     }
 
-    /// The next line as it stands; false at the end of the file.
+    /// Reads the next line unchanged; returns false at the end of the file.
     bool raw(std::string_view& line) {
         if (rest_.empty()) return false;
         const std::size_t end = std::min(rest_.find('\n'), rest_.size());
@@ -88,7 +89,7 @@ private:
         ++line_.number;
         return true;
     }
-    /// The next line that has fields, in line_ and comment_.
+    /// Reads the next line with fields into line_ and comment_.
     bool next() {
         std::string_view line;
         while (raw(line)) {
@@ -101,7 +102,7 @@ private:
     void split(std::string_view line) {
         line_.field.clear();
         comment_ = {};
-        bool divided = true;  // after a comma or at the beginning, where another comma stands for an omitted field
+        bool divided = true;  // after a comma or at the beginning, a comma marks an omitted field
         for (std::size_t i = 0; i < line.size();) {
             const char c = line[i];
             if (is_blank(c)) {
@@ -123,7 +124,7 @@ private:
         }
     }
 
-    /// Programs write names like O'Neill as they are or with two quotes: the last one stands before a divider.
+    /// Programs write names such as O'Neill unchanged or with a doubled quote: the last quote stands before a divider.
     std::size_t closing_quote(std::string_view line, std::size_t open) const {
         for (std::size_t i = open + 1; i < line.size(); ++i) {
             if (line[i] != line[open]) continue;
@@ -155,7 +156,7 @@ private:
         const auto at = static_cast<std::size_t>(at_) + 1;
         at_ = static_cast<PsseSection>(at);
         if (out_.version < 34 && at_ == PsseSection::switching_device) at_ = PsseSection::transformer;
-        // A file of another order would be misread: the comment that most programs write tells.
+        // The comment that most programs write reveals a file with another order, which would be misread.
         std::string comment(comment_);
         std::transform(comment.begin(), comment.end(), comment.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
         const std::size_t begin = comment.find("BEGIN ");

@@ -21,7 +21,7 @@ struct PsseLine {
     int number;                      // in the file, from 1
     std::vector<std::string> field;  // "" if omitted; texts without quotes
 };
-/// One line; of a transformer or a DC line several.
+/// One line; several for a transformer or a DC line.
 using PsseRecord = std::vector<PsseLine>;
 
 struct PsseFile {
@@ -36,12 +36,12 @@ struct PsseFile {
 /// Throws CaseError with the line and the expectation: unknown version, unfinished record or file, sections in another order.
 [[nodiscard]] PsseFile read_psse_file(const std::string& text, const std::string& origin);
 
-/// The fields of a line by place, from 0. Adds to `problems` what a field should be and is not.
+/// Fields of a line by place, from 0. Adds to `problems` every field that differs from its expectation.
 class PsseRow {
 public:
     PsseRow(const PsseFile& file, const PsseLine& line, Diagnostics& problems) : file_(file), line_(line), problems_(problems) {}
 
-    /// `name` is the field's name in the manual; a field without a value for `omitted` must be there.
+    /// `name` is the field's name in the manual; a field without a default `omitted` is required.
     double number(std::size_t place, const char* name, std::optional<double> omitted = {});
     long whole(std::size_t place, const char* name, std::optional<long> omitted = {});
     /// Identifier of one of several devices at a bus: "1" if omitted.

@@ -1,8 +1,9 @@
-// A transformer is a ratio t = t1/t2 at its first bus and the impedance t2²·Z: the windings have their turns t1 and t2 at the outside of the
-// impedance Z. PSS/E takes Z per unit of the bases of the buses, whatever NOMV is. ANG is positive where the winding's bus leads.
+// A transformer is a ratio t = t1/t2 at its first bus and the impedance t2²·Z: the turns t1 and t2 are at both ends of
+// the impedance Z. PSS/E gives Z per unit of the bases of the buses, for every NOMV. ANG is positive if the winding's
+// bus leads.
 //
-// Three windings are a star: Z1 = (Z12 + Z31 - Z23)/2 and so on, each with a ratio at its bus. The voltage of the star bus follows from
-// those of the windings. If a winding has no impedance of its own, its bus is the star bus.
+// Three windings are a star: Z1 = (Z12 + Z31 - Z23)/2 and so on, each with a ratio at its bus. The voltages of the
+// windings give the voltage of the star bus. If a winding has no own impedance, its bus is the star bus.
 #include "import/psse_transformers.hpp"
 
 #include <algorithm>
@@ -12,15 +13,15 @@
 namespace emt {
 namespace {
 
-constexpr double kPsseMostShift = 55;       // degrees, of what the simulator takes
+constexpr double kPsseMostShift = 55;       // degrees, largest shift of the simulator
 constexpr double kNoImpedance = 1e-9;       // per unit; sums of impedances that cancel
 constexpr long kFirstStarBus = 1'000'001;   // beyond the numbers of buses
 
 struct PsseWinding {
-    long index = 1, number = 0;        // of the winding, of its bus
-    const std::size_t* bus = nullptr;  // nothing if the winding is off or its bus isolated
+    long index = 1, number = 0;        // number of the winding, and of its bus
+    const std::size_t* bus = nullptr;  // null if the winding is off or its bus isolated
     double turns = 1, angle = 0;
-    GridPhasor z{};                    // of its branch of the star
+    GridPhasor z{};                    // impedance of its branch of the star
 };
 
 class TransformerReader {
@@ -50,7 +51,7 @@ private:
         for (long k = 0; k < count; ++k) {
             w[k].index = k + 1;
             w[k].number = number[static_cast<std::size_t>(k)];
-            const bool off = three && status == (k == 0 ? 4 : k + 1);  // of three, 2 and 3 are off alone, and 4 the first
+            const bool off = three && status == (k == 0 ? 4 : k + 1);  // for three windings, status 2 and 3 turn that winding off, 4 the first
             if (!off) w[k].bus = net_.bus(r, w[k].number);
         }
         if (!r.sound()) return;
@@ -100,7 +101,7 @@ private:
         if (cz == 3 && x < r * 1e-6 / sbase) z.refuse("the impedance X (field " + std::to_string(place + 2) + ") is below the resistance of the loss R (W): expected more");
         return z.sound() ? psse_impedance(cz, r, x, sbase, net_.grid.mva) : GridPhasor();
     }
-    /// A branch from the bus of winding `w` to one whose winding has these turns.
+    /// Adds a branch from the bus of winding `w` to one whose winding has these turns.
     void add(PsseRow& z, const std::string& name, const PsseWinding& w, std::size_t to, double turns, double angle, GridPhasor impedance) {
         if (!z.sound()) return;
         const double shift = w.angle - angle;

@@ -14,7 +14,7 @@ bool looks_like_psse(const std::string& text, const std::string& path) {
     std::string extension = std::filesystem::path(path).extension().string();
     std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (extension == ".raw" || extension == ".m") return extension == ".raw";
-    // "0, 100.00, 33, ...": no statement of MATLAB begins with a number.
+    // "0, 100.00, 33, ...": no statement of the MATLAB language begins with a number.
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     return first != text.npos && (std::isdigit(static_cast<unsigned char>(text[first])) != 0 || text.compare(first, 2, "@!") == 0);
 }

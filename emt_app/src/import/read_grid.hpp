@@ -6,8 +6,8 @@
 
 namespace emt {
 
-/// Reads a case of PSS/E if the file's name ends in .raw, of MATPOWER if in .m; else the first line decides. `format`, "matpower" or
-/// "psse", tells it instead if it is not empty. Throws CaseError with every line that cannot be taken over.
+/// Reads a PSS/E case if the file's name ends in .raw, a MATPOWER case if in .m; else the first line decides. A
+/// non-empty `format`, "matpower" or "psse", overrides this. Throws CaseError with every line that cannot be converted.
 [[nodiscard]] Grid read_grid(const std::string& text, const std::string& path, const std::string& format = "");
 
 }  // namespace emt

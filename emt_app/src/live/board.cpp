@@ -36,7 +36,7 @@ Board::Board(MPI_Comm comm) {
     }
     own_ = rings_[static_cast<std::size_t>(rank)];
     if (rank == 0) new (order_) Order{};
-    // Not the frames: memory that nobody uses is not touched.
+    // Leaves out the frames: memory that is not used is not touched.
     new (&own_->put) std::atomic<std::uint64_t>(0);
     new (&own_->taken) std::atomic<std::uint64_t>(0);
     MPI_Barrier(node_);
@@ -79,7 +79,8 @@ void Board::want(const std::vector<std::uint32_t>& signals, std::uint64_t every)
 
 bool Board::take(std::uint64_t generation, std::uint64_t& step, std::vector<double>& values) {
     for (;;) {
-        // The first frame of each rank; those of former generations, and those that another rank has left out, go.
+        // Takes the first frame of each rank. Drops frames of earlier generations, and frames that another rank has
+        // dropped.
         std::uint64_t latest = 0;
         for (Ring* ring : rings_) {
             std::uint64_t n = ring->taken.load(std::memory_order_relaxed);

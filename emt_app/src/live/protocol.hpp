@@ -1,8 +1,9 @@
 // The protocol of `emt run --live` and its readers on a Unix socket.
 //
-// The reader sends one line, {"signals": [PATTERN, …], "decimate": N}. The answer is one line, {"format": "kappa-emt-live", "version": 1,
-// "dt_s": …, "signals": [NAME, …]}, or {"error": …}. Then come frames in the machine's own order of bytes, until either side goes: the step,
-// how many frames of this reader were dropped so far (8 bytes each), and a double for each signal.
+// The reader sends one line, {"signals": [PATTERN, …], "decimate": N}. The answer is one line, {"format":
+// "kappa-emt-live", "version": 1, "dt_s": …, "signals": [NAME, …]}, or {"error": …}. Then frames follow in the
+// machine's byte order, until one side ends: the step, the number of this reader's dropped frames (8 bytes each), and a
+// double for each signal.
 #pragma once
 #include <sys/un.h>
 

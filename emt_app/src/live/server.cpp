@@ -28,12 +28,12 @@ using nlohmann::json;
 constexpr std::size_t kMostReaders = 16, kBuffered = std::size_t{1} << 20;
 constexpr int kPoll_ms = 1;
 constexpr std::chrono::seconds kPatience{1}, kRequestPatience{2};
-constexpr std::chrono::milliseconds kBetweenOrders{100};      // of which each costs ranks time, and other readers frames
-constexpr double kSearch_s = 0.1, kSearchPerName_s = 1e-6;  // of a processor, for the signals of a request
+constexpr std::chrono::milliseconds kBetweenOrders{100};      // each order costs ranks time, and other readers frames
+constexpr double kSearch_s = 0.1, kSearchPerName_s = 1e-6;  // processor time for the signals of a request
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) { throw std::runtime_error("--live " + path + ": " + why); }
 
-/// The thread that calls goes wherever the node lets it, and not only to its rank's core, and waits for whoever else wants to compute there.
+/// Lets the calling thread run on every core of the node, not only its rank's, and gives other work priority.
 void stand_back() {
     cpu_set_t all;
     std::memset(&all, 0xff, sizeof all);
@@ -47,7 +47,8 @@ double processor_s() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Marks the names that a pattern fits. Throws std::runtime_error when none does, or when the processor is at it until `end_s`.
+/// Marks the names that match a pattern. Throws std::runtime_error if there are none, or if the search lasts beyond
+/// `end_s`.
 void choose(const std::string& pattern, const std::vector<std::string>& names, double end_s, std::vector<bool>& chosen) {
     bool any = false;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -57,7 +58,7 @@ void choose(const std::string& pattern, const std::vector<std::string>& names, d
     if (!any) throw std::runtime_error("no signal is '" + pattern + "'");
 }
 
-/// Removes a socket that a run has left behind.
+/// Removes the socket of a run that has ended.
 void remove_stale(const std::string& path, const sockaddr_un& address) {
     struct stat found {};
     if (lstat(path.c_str(), &found) != 0) return;
@@ -77,7 +78,7 @@ LiveServer::LiveServer(std::string path, Board& board, std::vector<std::string> 
     const sockaddr_un address = socket_address(path_);
     remove_stale(path_, address);
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const mode_t before = umask(0177);  // of this user alone from its first moment on
+    const mode_t before = umask(0177);  // restricted to this user from its creation
     const bool bound = listener_ >= 0 && bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(listener_, SOMAXCONN) == 0;
     const int why = errno;
     umask(before);
@@ -85,7 +86,7 @@ LiveServer::LiveServer(std::string path, Board& board, std::vector<std::string> 
         if (listener_ >= 0) close(listener_);
         refuse(path_, std::strerror(why));
     }
-    // Signals are the main thread's.
+    // The main thread handles signals.
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -108,7 +109,7 @@ void LiveServer::serve() {
     while (!ends_.load()) {
         std::vector<pollfd> watched{{listener_, POLLIN, 0}};
         for (const Reader& r : readers_) watched.push_back({r.socket, static_cast<short>(POLLIN | (r.out.empty() ? 0 : POLLOUT)), 0});
-        // With readers the rings are looked at again and again, which no descriptor tells of; without, a reader wakes it up.
+        // With readers, polls the rings, which have no descriptor; without readers, waits for one.
         static_cast<void>(poll(watched.data(), watched.size(), readers_.empty() ? 50 : kPoll_ms));
         accept_readers();
         for (Reader& r : readers_) listen_to(r);
@@ -127,7 +128,7 @@ void LiveServer::serve() {
         }
     }
     hand_out();
-    // No step can be slowed any more: what is left is for the readers, if they take it soon.
+    // The run has ended, so no step is delayed: send the remaining frames to readers that take them soon.
     const auto end = std::chrono::steady_clock::now() + kPatience;
     for (Reader& r : readers_) {
         for (send_to(r); r.socket >= 0 && !r.out.empty() && std::chrono::steady_clock::now() < end; send_to(r)) {
@@ -147,7 +148,8 @@ void LiveServer::accept_readers() {
             ++counts_.refused;
             forget(r);
         }
-    // Here and where readers are listened to no more than so many at once: whoever calls without end must not keep this thread from the others.
+    // Here and in listen_to(), limit the number at once: a client that never stops must not keep this thread from the
+    // others.
     int s = -1;
     for (std::size_t n = 0; n < kMostReaders && (s = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; ++n) {
         ucred who{};
@@ -175,7 +177,7 @@ void LiveServer::listen_to(Reader& reader) {
         const ssize_t got = recv(reader.socket, text, sizeof text, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got <= 0) return forget(reader);
-        if (reader.asked) continue;  // it has nothing more to say
+        if (reader.asked) continue;  // ignores further text after the request
         reader.request.append(text, static_cast<std::size_t>(got));
         if (reader.request.find('\n') != std::string::npos)
             answer(reader);
@@ -224,7 +226,7 @@ void LiveServer::answer(Reader& reader) {
     changed_ = true;
 }
 
-/// Tells the ranks what all readers want together.
+/// Gives the ranks the union of all readers' wishes.
 void LiveServer::want_again() {
     std::vector<std::uint32_t> all;
     std::uint64_t every = 0;
@@ -246,14 +248,14 @@ void LiveServer::want_again() {
 void LiveServer::hand_out() {
     if (values_.empty()) return;
     std::uint64_t step = 0;
-    // At most a ring's worth: whoever produces faster must not keep this thread from its readers.
+    // At most one ring: a fast producer must not keep this thread from its readers.
     for (std::uint64_t n = 0; n < kFrames && board_.take(board_.generation(), step, values_); ++n)
         for (Reader& r : readers_) {
             if (r.places.empty() || r.socket < 0 || step % r.every != 0) continue;
             const std::size_t bytes = (2 + r.places.size()) * 8;
             if (r.out.size() + bytes > kBuffered) send_to(r);
             if (r.out.size() + bytes > kBuffered) continue;
-            // Whatever the cause, a step that is missing is a frame that was dropped.
+            // Every missing step is a dropped frame, whatever the cause.
             if (r.begun) r.dropped += (step - r.last) / r.every - 1;
             r.begun = true;
             r.last = step;

@@ -16,7 +16,7 @@ constexpr int kRepeats = 25;
 constexpr std::size_t kRecordBytes = std::size_t{64} << 20;
 constexpr int kTurnTag = 73;
 
-/// A batch at one instant.
+/// The state of a batch at one instant.
 struct Snapshot {
     explicit Snapshot(const Batch& b) : state(b.state()) {
         for (int l = 0; l < b.lanes(); ++l) topology.push_back(b.lane(l).topology), updates.push_back(b.lane(l).updates);
@@ -38,7 +38,7 @@ struct Snapshot {
     std::vector<int> updates;
 };
 
-/// What a rank does and receives during the recorded steps.
+/// The actions of a rank, and the waves that it receives, during the recorded steps.
 struct Record {
     int steps = 0;
     std::uint64_t first = 0;
@@ -49,7 +49,7 @@ struct Record {
     std::vector<double> received;                // steps × cut lines × modes
 };
 
-/// The waves of other ranks that the cut lines read for step `next`, in the order of the lines.
+/// Visits the waves of other ranks that the cut lines read for step `next`, in the order of the lines.
 template <class Visit>
 void visit_received(const std::vector<LineJob>& cut, unsigned next, Visit&& visit) {
     for (const LineJob& l : cut) {
@@ -88,7 +88,7 @@ Record record(Engine& engine, int steps) {
     for (int s = 0; s < steps; ++s) {
         r.clocks.push_back(engine.prologue(engine.steps()));
         engine.step();
-        // The rows still hold the histories, and the rings the waves, that this step has used.
+        // The rows still hold the histories of this step, and the rings its waves.
         for (std::size_t i = 0; i < r.histories.size(); ++i) {
             const std::span<double> row = engine.batches()[i].line_history();
             r.histories[i].insert(r.histories[i].end(), row.begin(), row.end());
@@ -99,7 +99,7 @@ Record record(Engine& engine, int steps) {
     return r;
 }
 
-/// The rank's steps again, with the waves of other ranks taken from the record instead of the exchange.
+/// Repeats the rank's steps, with other ranks' waves from the record instead of the exchange.
 class Replay {
 public:
     Replay(Engine& engine, const Record& record) : engine_(engine), record_(record) {}
@@ -108,7 +108,7 @@ public:
         std::copy_n(record_.rings.data(), record_.rings.size(), engine_.lines().rings().data());
         for (std::size_t i = 0; i < record_.start.size(); ++i) record_.start[i].restore(engine_.batches()[i]);
     }
-    /// mark(part) after what advance(batch, clock, step) does not do.
+    /// Calls mark(part) after each part outside of advance(batch, clock, step).
     template <class Advance, class Mark>
     void steps(Advance&& advance, Mark&& mark) {
         const auto &local = engine_.lines().local(), &cut = engine_.lines().cut();
@@ -167,8 +167,8 @@ std::array<long, kStepParts> count_parts(Engine& engine) {
     return out;
 }
 
-/// The same with the clock read after each part; of the repetition that took least. What it took more than φ is what the reading costs,
-/// and is taken from the parts in proportion to how often each was read.
+/// Does the same, and reads the clock after each part. Keeps the fastest repetition. Its excess over φ is the cost of
+/// reading, and is taken from the parts in proportion to their readings.
 std::vector<PartTime> part_times(Engine& engine, const Record& r, const Ticks& ticks, double phi_us, bool& exact) {
     Replay replay(engine, r);
     StopWatch best{.now = Ticks::now};
@@ -195,7 +195,7 @@ std::vector<PartTime> part_times(Engine& engine, const Record& r, const Ticks& t
     return out;
 }
 
-/// Every batch by itself, which keeps it in the fastest cache: its recorded histories put in place step by step.
+/// Runs every batch alone, so that it stays in the fastest cache; puts its recorded histories in place step by step.
 double cached_batches_us(Engine& engine, const Record& r, const Ticks& ticks, bool& exact) {
     double sum = 0;
     for (std::size_t i = 0; i < engine.batches().size(); ++i) {
@@ -216,7 +216,7 @@ double cached_batches_us(Engine& engine, const Record& r, const Ticks& ticks, bo
     return sum;
 }
 
-/// Lines, some dozens at a time. Leaves wrong waves in the rings.
+/// Runs the lines, some dozens at a time. Leaves wrong waves in the rings.
 double cached_lines_us(const Engine& engine, const Record& r, const Ticks& ticks) {
     constexpr std::size_t kChunk = 32;
     double sum = 0;
@@ -247,7 +247,7 @@ double prologue_us(const Engine& engine, int steps, std::uint64_t first, const T
     return us;
 }
 
-/// Lets the ranks of a node work one after another, so that none disturbs the one being timed; those that wait sleep.
+/// Lets the ranks of a node work one after another, so that none disturbs the timed rank; waiting ranks sleep.
 class Turn {
 public:
     explicit Turn(MPI_Comm comm) {
@@ -286,7 +286,7 @@ private:
 
 Work measure_work(MPI_Comm comm, Engine& engine, bool in_parts) {
     engine.freeze_events();
-    // Two steps first: what restarted in the last step of the study has settled into ordinary steps after them.
+    // Take two steps first: a restart in the last step of the study affects the next steps.
     for (int i = 0; i < 2; ++i) engine.step();
     int steps = recorded_steps(engine);
     MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_INT, MPI_MIN, comm);

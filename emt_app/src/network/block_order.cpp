@@ -52,7 +52,8 @@ private:
         for (std::size_t k = 0; k < kBlockInputs; ++k)
             if (const auto it = maker_.find(block.reads[k]); block.reads[k] != kNoSignal && it != maker_.end()) block.early[k] = !done_[it->second];
     }
-    /// Every block that is left waits for another that is left: going back from any ends in a loop. In ascending order.
+    /// Returns the blocks of a loop in ascending order. Every remaining block waits for another one, so going back from
+    /// any of them ends in a loop.
     [[nodiscard]] std::vector<std::size_t> find_loop() const {
         std::vector<std::size_t> path;
         std::size_t b = static_cast<std::size_t>(std::find(done_.begin(), done_.end(), false) - done_.begin());

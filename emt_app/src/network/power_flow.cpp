@@ -2,10 +2,11 @@
 // A·I of positive sequence of each machine as unknowns; each machine adds one complex equation:
 //     holds its angle:   V₁ = v·exp(j·angle)
 //     otherwise:         3/2·Re(V₁·I*) + ρ = p,   |V₁|² = v²         ρ = 3/2·Ra·|I|² for a condenser's losses, else 0
-// where V₁ is the terminal voltage's positive sequence. Of machines at one bus the first gives the voltage; the others deliver
-// reactive power, or the whole current where they would hold their angle, in proportion to their rating. Each iteration solves for the unknowns themselves, so the equations of
-// the network hold to rounding whatever is left of the machines' ones. The phasors are those of the discrete network
-// (phasor.hpp): so are power and reactances.
+// where V₁ is the positive sequence of the terminal voltage. At a bus with several machines, the first one gives the
+// voltage. The others deliver reactive power, or the whole current if they hold their angle, in proportion to their
+// rating. Each iteration solves for the unknowns themselves, so the equations of the network hold to rounding, whatever
+// the residual of the machines' equations. The phasors belong to the discrete network (phasor.hpp), and so do power and
+// reactances.
 #include "network/power_flow.hpp"
 
 #include <Eigen/Sparse>
@@ -48,7 +49,7 @@ public:
 
     std::vector<Complex> run() {
         x_ = solve([&](const SynchronousMachine& m) { return m.dispatch.holds_angle ? held(m) : no_current(m); });
-        // The voltages of the others turn with the network's, before they deliver anything.
+        // The voltages of the others turn with the network before these machines deliver anything.
         const RealVector idle = x_;
         x_ = solve([&](const SynchronousMachine& m) {
             return leads(m) && !m.dispatch.holds_angle ? voltage(m, guessed(m, terminal(m, idle))) : held(m);
@@ -59,7 +60,7 @@ public:
             const RealVector full = solve([&](const SynchronousMachine& m) { return m.dispatch.holds_angle ? held(m) : linearised(m); });
             double step = 1;
             RealVector next = full;
-            // A full step may overshoot far from the solution; any part of it keeps the equations of the network.
+            // A full step may overshoot far from the solution; any fraction of it keeps the equations of the network.
             for (error = worst(next); step > 1.0 / 16 && !(error < worst(x_)); error = worst(next)) {
                 step /= 2;
                 next = x_ + step * (full - x_);
@@ -72,8 +73,8 @@ public:
     }
 
 private:
-    /// One real equation of a machine: factors of its terminal voltage (real, imaginary part), of its current, of the current of
-    /// the first machine at its bus, and the right side.
+    /// One real equation of a machine: factors of its terminal voltage (real, imaginary part), of its current, and of
+    /// the current of the first machine at its bus; then the right side.
     struct Equation {
         double vr, vi, ir, ii, fr, fi, right;
     };
@@ -81,7 +82,7 @@ private:
 
     [[nodiscard]] int place(const SynchronousMachine& m) const { return 2 * (net_.nodes() + m.number); }
     static Complex at(const RealVector& x, int i) { return {x[i], x[i + 1]}; }
-    /// Positive sequence of the terminal voltage, V.
+    /// Returns the positive sequence of the terminal voltage, V.
     static Complex terminal(const SynchronousMachine& m, const RealVector& x) {
         Complex sum{};
         for (std::size_t k = 0; k < 3; ++k) sum += std::conj(kPositivePhase[k]) * at(x, 2 * m.node[k]);
@@ -95,23 +96,23 @@ private:
         return m.dispatch.guess || length == 0 ? given(m) : m.dispatch.v * (idle / length);
     }
 
-    // All in amperes, as the equations of the network are.
+    // All in amperes, like the equations of the network.
     static Equations voltage(const SynchronousMachine& m, Complex v) {
         const double y = m.siemens();
         return {Equation{y, 0, 0, 0, 0, 0, y * v.real()}, Equation{0, y, 0, 0, 0, 0, y * v.imag()}};
     }
     static Equations no_current(const SynchronousMachine&) { return {Equation{0, 0, 1, 0, 0, 0, 0}, Equation{0, 0, 0, 1, 0, 0, 0}}; }
-    /// Voltage and angle, or the same current per unit as the machine that gives them.
+    /// Fixes voltage and angle, or the same current per unit as the first machine of the bus.
     [[nodiscard]] Equations held(const SynchronousMachine& m) const {
         if (leads(m)) return voltage(m, given(m));
         const double share = -m.i_base / first(m).i_base;
         return {Equation{0, 0, 1, 0, share, 0, 0}, Equation{0, 0, 0, 1, 0, share, 0}};
     }
-    /// Reactive power, per unit.
+    /// Returns the reactive power, per unit.
     [[nodiscard]] double reactive(const SynchronousMachine& m, const RealVector& x) const {
         return (terminal(m, x) / m.v_base * std::conj(at(x, place(m)) / m.i_base)).imag();
     }
-    /// What is missing of power and of squared voltage or shared reactive power, per unit of the rating.
+    /// Returns the missing power, and the missing squared voltage or shared reactive power, per unit of the rating.
     [[nodiscard]] std::array<double, 2> missing(const SynchronousMachine& m, const RealVector& x) const {
         const Complex v = terminal(m, x) / m.v_base, i = at(x, place(m)) / m.i_base;
         const double losses = m.dispatch.unloaded_shaft ? m.ra * std::norm(i) : 0, wanted = m.dispatch.v / m.v_base;
@@ -184,12 +185,12 @@ private:
             throw std::runtime_error("the power flow has no solution at iteration " + std::to_string(iteration_) + " (" + lu_.lastErrorMessage() +
                                      "): check that each island with a machine has a machine or source with 'angle'");
         RealVector x = lu_.solve(right);
-        // Refined once: in networks with very small impedances the factors' rounding alone may exceed the tolerance.
+        // Refined once: in networks with very small impedances, rounding of the factors may exceed the tolerance.
         x += lu_.solve(right - matrix * x);
         return x;
     }
 
-    /// The largest residual; remembers whose it is.
+    /// Returns the largest residual and remembers its machine.
     double worst(const RealVector& x) {
         double largest = 0;
         for (const SynchronousMachine& m : net_.machines) {

@@ -21,7 +21,7 @@ public:
     void join(int i, int j) {
         if (i == kGround || j == kGround) return;
         i = find(i), j = find(j);
-        at(std::max(i, j)) = std::min(i, j);  // the root is the lowest node: tasks keep the order of the file
+        at(std::max(i, j)) = std::min(i, j);  // the root is the lowest node, so tasks keep the order of the file
     }
     template <class Nodes>
     void join_all(const Nodes& nodes) {
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    /// Signals come after the nodes. Those that nobody makes join nothing.
+    /// Signals come after the nodes. Signals that no element makes join nothing.
     template <class E>
     void join_signals(UnionFind& parts, const E& e, int with) {
         const auto join = [&](const auto& signals) {
@@ -125,7 +125,7 @@ private:
         for (int& i : nodes) i = local(i);
         return nodes;
     }
-    /// The task that has these nodes; null when all are ground.
+    /// Returns the task of these nodes; null if all are ground.
     template <std::size_t N>
     Task* owner(const std::array<int, N>& nodes) {
         const auto it = std::find_if(nodes.begin(), nodes.end(), [](int i) { return i != kGround; });
@@ -157,7 +157,7 @@ private:
             out_.task_of_line.push_back(ends);
         }
     }
-    /// By terminals, so that tasks that are built alike list their elements alike: then they share batches without gathers.
+    /// Sorts by terminals, so that equal tasks list their elements in the same order and share batches without gathers.
     void order_elements() {
         const auto by_node = [](auto& list) {
             std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.node < b.node; });

@@ -11,25 +11,26 @@ namespace {
 
 // Least-squares fit to 315 batches of the Hydro-Québec-like network on one AVX-512 core (r.m.s. error 13 ns of 152).
 constexpr double kBatchNs = 20, kInverseNs = 0.25, kNodeNs = 0.4, kGatherNs = 6;
-constexpr double kSignalNs = 3;  // of a signal that is gathered: one terminal, where an element has two and more
+constexpr double kSignalNs = 3;  // per gathered signal; a signal has one terminal, an element two or more
 // A slot of blocks, and each of its parts.
 constexpr double kBlockNs = 2.5, kPartNs = 2;
 // Rings of past waves, per end of a line: the difference to the measured step of the whole network.
 constexpr double kRingNs = 3.8;
-// A valve, when half of those of the reference network's compensators fire: steps that are taken again from an instant inside them.
+// A valve, if half of the valves in the reference network's compensators fire: steps repeated from an instant inside
+// them.
 constexpr double kValveNs = 30;
 
-/// Which kinds count most when tasks are sorted: an order that suits the reference network, then the table's. No result depends on it.
+/// Sorting order of the kinds: this order suits the reference network, then the table's order. No result depends on it.
 template <class T>
 constexpr int kSorting = std::is_same_v<T, Coupled3> ? 0 : std::is_same_v<T, Piecewise> ? 1 : std::is_same_v<T, LineEnd> ? 2 : std::is_same_v<T, Transformer3> ? 3 : 4;
 
 struct Kind {
-    double ns;          // of an element in a step
+    double ns;          // per element and step
     int sorting;
     std::size_t place;  // among the kinds when tasks are sorted
 };
 
-/// In the order of for_each_batched().
+/// Returns the kinds in the order of for_each_batched().
 const std::vector<Kind>& kinds() {
     static const std::vector<Kind> all = [] {
         std::vector<Kind> out;
@@ -44,7 +45,7 @@ const std::vector<Kind>& kinds() {
     return all;
 }
 
-/// How many of the places that tasks look up differ between them.
+/// Counts the places, and those in which the tasks differ.
 template <class List>
 std::pair<std::size_t, std::size_t> count_gathers(const std::vector<const List*>& lanes) {
     std::vector<typename List::value_type> seen;
@@ -62,7 +63,7 @@ std::pair<std::size_t, std::size_t> count_gathers(const std::vector<const List*>
 
 }  // namespace
 
-// Tasks that look alike come together: then a batch has few empty places and hardly any gathers.
+// Puts similar tasks together, so that a batch has few empty places and hardly any gathers.
 Batching::Shape Batching::shape_of(const Task& task) {
     Shape s{task.blocks.size(), task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size(),
             std::vector<std::vector<int>>(kinds().size()), {}, {}, 0};
@@ -103,7 +104,8 @@ std::vector<std::vector<int>> Batching::groups(std::vector<int> tasks) const {
     return out;
 }
 
-/// All lanes wait for the one with the most; an element whose terminals differ between lanes is gathered, and so is a signal.
+/// All lanes wait for the one with the most elements. Elements and signals whose places differ between lanes are
+/// gathered.
 double Batching::batch_us(const std::vector<int>& group) const {
     double nodes = 0, ns = kBatchNs;
     for (const int t : group) {

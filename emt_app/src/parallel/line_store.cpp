@@ -40,7 +40,7 @@ void fill_past(const Line& line, const LineJob& job, const std::vector<Complex>&
 LineStore::LineStore(const Network& net, const Decomposition& parts, std::vector<Batch>& batches,
                      const std::vector<int>& rank_of_task, const std::vector<Complex>& phasors) {
     std::vector<std::array<EndPlace, 2>> place(net.lines.size());
-    std::vector<std::size_t> order;  // lines in the order in which the batches meet them: neighbours in memory
+    std::vector<std::size_t> order;  // lines in the order of their first batch, so that neighbours are close in memory
     for (Batch& b : batches)
         for (int l = 0; l < b.lanes(); ++l)
             for (std::size_t s = 0; s < b.lane(l).task->ends.size(); ++s) {
@@ -90,8 +90,8 @@ LineStore::LineStore(const Network& net, const Decomposition& parts, std::vector
     }
 }
 
-// Of each of a line's two rings one entry is stored and one loaded. Memory moves whole cache lines, and the next step comes
-// too late to find the rest of one still there.
+// Each step stores one entry of a line's two rings and loads another. Memory moves whole cache lines, and by the next
+// step they have left the cache.
 std::size_t LineStore::bytes_touched() const {
     return (local_.size() + cut_.size()) * (sizeof(LineJob) + 4 * kCacheLineBytes);
 }

@@ -20,7 +20,7 @@ namespace {
 // Cost of communication in the model: one small message each way, and its bytes, on a node's shared memory.
 constexpr double kNeighbourUs = 0.3;
 constexpr double kLineUs = 0.015;
-// Up to this many tasks per rank whole batches are counted; beyond, a batch more or less is lost in the sum.
+// Up to this many tasks per rank, whole batches are counted; with more tasks, a single batch does not matter.
 constexpr std::size_t kCountedTasks = 400;
 
 template <class V>
@@ -72,14 +72,14 @@ public:
         at(rank_, task) = to;
         if (batching_ != nullptr) count(from), count(to);
     }
-    /// From now on the load of a rank is that of its batches.
+    /// Counts the load of a rank by its batches from now on.
     void count_batches(const Batching& batching) {
         batching_ = &batching;
         for (int r = 0; r < ranks(); ++r) count(r);
     }
-    /// Every rank is to have a task as long as there are enough: the number of ranks is the user's choice.
+    /// Gives every rank a task if there are enough: the user chose the number of ranks.
     [[nodiscard]] bool leaves_idle() const { return std::find(tasks_.begin(), tasks_.end(), 0) != tasks_.end(); }
-    /// Moves tasks off the slowest rank while that shortens the step.
+    /// Moves tasks off the slowest rank while this shortens the step.
     void refine() {
         for (int round = 0; round < 4 * static_cast<int>(cost_.size()); ++round) {
             int worst = 0, best = 0;
@@ -103,7 +103,7 @@ private:
             if (at(rank_, t) == r) mine.push_back(t);
         at(load_, r) = batching_->cost_us(std::move(mine));
     }
-    /// Takes the best move off the slowest rank; of many small tasks the first that helps.
+    /// Takes the best move off the slowest rank; with many small tasks, the first move that helps.
     bool improve(int worst, int idle) {
         if (at(tasks_, worst) < 2) return false;
         double least = time(worst) * (1 - 1e-9);
@@ -213,7 +213,7 @@ Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks, con
     const Model lpt = refined(longest_first(cost, ranks));
     Mapping best{lpt.ranks_of_tasks(), "lpt", lpt.step_time()};
 #ifdef EMT_HAVE_METIS
-    // With fewer tasks than ranks METIS only complains, on standard output, of parts without a vertex.
+    // With fewer tasks than ranks, METIS prints complaints about parts without a vertex.
     if (cost.size() < static_cast<std::size_t>(ranks)) return best;
     if (std::vector<int> part = by_metis(net, parts, cost, ranks); !part.empty()) {
         const Model metis = refined(std::move(part));

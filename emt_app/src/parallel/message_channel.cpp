@@ -4,7 +4,7 @@
 namespace emt {
 namespace {
 
-/// `depth` buffers of one message each, with a request per buffer.
+/// Buffers of one message each, `depth` of them, with a request per buffer.
 struct Buffers {
     Buffers(int doubles, int depth)
         : size(doubles), data(static_cast<std::size_t>(doubles) * static_cast<std::size_t>(depth)),

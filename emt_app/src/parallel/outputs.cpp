@@ -7,7 +7,7 @@
 namespace emt {
 namespace {
 
-/// The task that has a primitive, and its nodes there. Primitives between ground and ground are in none: task -1.
+/// Returns the task of a primitive, and its nodes there. A primitive between ground and ground has no task: -1.
 template <std::size_t N>
 std::pair<int, std::array<int, N>> home(const Decomposition& parts, const std::array<int, N>& nodes) {
     int task = -1;
@@ -20,7 +20,7 @@ std::pair<int, std::array<int, N>> home(const Decomposition& parts, const std::a
     return {task, local};
 }
 
-/// Where a primitive is in its task's list: among those with the same nodes the order is that of the network.
+/// Returns the place of a primitive in its task's list: primitives with the same nodes keep the order of the network.
 template <class List>
 int slot_of(const std::vector<List>& of_network, std::size_t index, const std::vector<List>& of_task, const decltype(List::node)& local) {
     auto before = std::count_if(of_network.begin(), of_network.begin() + static_cast<std::ptrdiff_t>(index),
@@ -33,7 +33,7 @@ int slot_of(const std::vector<List>& of_network, std::size_t index, const std::v
 }  // namespace
 
 std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
-    // A primitive of a list that has rows in a batch, and the same of its task.
+    // Returns the task of a primitive whose list has rows in a batch, and the reader of its value.
     const auto primitive = [&]<class E>(std::vector<E> Primitives::*list, auto rows, auto sample) -> std::pair<int, Read> {
         const std::vector<E>& all = net_.*list;
         const auto [task, local] = home(parts_, all[c.index].node);
@@ -89,8 +89,8 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
         }
         case By::reactance: break;
     }
-    // Parallel reactances are one in their task, which each has a share of in proportion to its admittance; what an inductance
-    // carried at the start is its own.
+    // Parallel reactances form one reactance of their task. Each takes a share in proportion to its admittance, but
+    // keeps its own initial inductor current.
     const Reactive& own = net_.reactives[c.index];
     const auto [task, local] = home(parts_, own.node);
     if (task < 0) return {task, {}};
@@ -106,7 +106,7 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
                     return Sample{sign * (share * merged.carried(now, b.view().reactances, node[0], capacitive) + i0), 0, now.across(local)};
                 }};
     }
-    const auto it = std::find_if(of.branches.rbegin(), of.branches.rend(), [&](const Branch& b) {  // after all others of these nodes
+    const auto it = std::find_if(of.branches.rbegin(), of.branches.rend(), [&](const Branch& b) {  // the last one of these nodes
         return b.node == node && (b.c.a < 0) == capacitive;
     });
     const Branch& merged = *it;
@@ -152,8 +152,8 @@ void Outputs::observe(const Engine& engine) {
             sample.voltage = part.voltage;
         }
         if (out.quantity == Channel::Quantity::energy) {
-            // What the trapezoidal rule takes in a step is the product of the means of u and i; in a step that began with a jump both
-            // are constant in time (backward Euler).
+            // In a step, the trapezoidal rule takes the product of the means of u and i. In a step that began with a
+            // jump, both are constant (backward Euler).
             const Sample& old = engine.restarted(out.task) ? sample : out.last;
             if (begun_) out.value += net_.dt_s * (sample.voltage + old.voltage) / 2 * (sample.current + old.current) / 2;
         } else {

@@ -26,7 +26,7 @@ BlockPart part_of(Block::Operation operation) {
     return kSum;
 }
 
-/// What a missing term is, so that it does not matter.
+/// Returns the value of a missing term that leaves the result unchanged.
 double neutral(Block::Operation operation) {
     if (operation == Block::Operation::product) return 1;
     return operation == Block::Operation::minimum ? kNoBound : operation == Block::Operation::maximum ? -kNoBound : 0;
@@ -42,7 +42,7 @@ unsigned Block::parts() const {
 }
 
 double Block::looked_up(double x) const {
-    // Outside the table its first and last slopes go on.
+    // Outside the table, the first and last slopes continue.
     std::size_t k = 1;
     while (k + 1 < table_x.size() && x > table_x[k]) ++k;
     return table_y[k - 1] + (table_y[k] - table_y[k - 1]) / (table_x[k] - table_x[k - 1]) * (x - table_x[k - 1]);
@@ -126,7 +126,7 @@ void Block::start(const LaneStart& lane, const BlockRows& rows, int at_slot, con
         constant_of(kFilter, 0, none ? 1 : g);
         lane.step(rows.step, slot.filter_step, none ? 0 : p, -k * b1 / d);
         lane.step(rows.step, slot.filter_step + 1, none ? 0 : q, k * a1 / d);
-        // In the steady state the history repeats itself; from rest it makes the output what it is.
+        // In the steady state the history repeats itself; at rest it is consistent with the output.
         lane.at(rows.state, slot.history) = none ? 0 : lane.steady() ? p * at.x + q * at.y : at.y - g * at.x;
     }
     constant_of(kHold, 0, hold.low);

@@ -13,7 +13,8 @@ struct BusMagnitudeRows : LagRows<3> {};
 #ifdef EMT_KERNEL
 namespace EMT_KERNEL {
 
-// With the orthonormal Clarke transformation of line.hpp m = √(2/3)·|v_αβ|, the peak of the positive sequence where it is alone:
+// With the orthonormal Clarke transformation of line.hpp, m = √(2/3)·|v_αβ|. For a positive sequence alone, m is its
+// peak:
 //   m² = 2/3·(v_α² + v_β²) = 4/9·(v_a - (v_b + v_c)/2)² + (v_b - v_c)²/3.
 [[gnu::always_inline]] inline void publish(const BusMagnitudeRows& b, const NodeRows& nodes, int kind, const StepClock&) {
     for (int s = 0; s < b.at.count; ++s) {

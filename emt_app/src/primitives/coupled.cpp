@@ -112,7 +112,7 @@ void Coupled3::before_step(const Rows& rows, int slot, int lane, double frequenc
 }
 
 bool passive(const Mat3& symmetric) {
-    // The solver scales by the largest entry: an eigenvalue of zero comes out within a few roundings of it.
+    // The solver scales by the largest entry, so a zero eigenvalue differs from zero by a few roundings of that entry.
     const Eigen::Vector3d value =
         Eigen::SelfAdjointEigenSolver<Matrix3>(Eigen::Map<const Matrix3>(symmetric.data()), Eigen::EigenvaluesOnly).eigenvalues();
     return value.minCoeff() >= -16 * std::numeric_limits<double>::epsilon() * value.cwiseAbs().maxCoeff();

@@ -12,7 +12,7 @@ const Complex kTurnPhase{-0.5, 0.86602540378443864676};
 /// ψ/v of an inductance for signals zⁿ, per unit: the trapezoidal rule's 1/jω.
 Complex trapezoidal_integral(double k, Complex z) { return k * (z + 1.0) / (z - 1.0); }
 
-/// Torque that passes from each mass to the next, per unit.
+/// Returns the torque from each mass to the next, per unit.
 std::vector<double> passed_on(const std::vector<Mass>& shaft, double torque) {
     std::vector<double> out;
     double sum = 0;
@@ -26,9 +26,9 @@ struct SteadyMachine {
     double field;                  // current of the field winding, per unit of L_ad's
 };
 
-/// The machine with terminal voltage v and current i of phase a at t = 0, per unit. The d axis carries what flux the q axis
-/// does not, and without a voltage in the q axis ψ_aq = -L_aq·(i_q + s_q): a phasor along the d axis is ψ + (Ll + L_aq)·i, with
-/// the saturated L_aq.
+/// Returns the state of a machine with terminal voltage v and current i of phase a at t = 0, per unit. The d axis
+/// carries the flux that the q axis does not. Without a voltage in the q axis, ψ_aq = -L_aq·(i_q + s_q): a phasor along
+/// the d axis is ψ + (Ll + L_aq)·i, with the saturated L_aq.
 SteadyMachine steady_state(const SynchronousMachine& m, Complex z, Complex v, Complex i) {
     const Complex psi = trapezoidal_integral(m.k, z) * (v + m.ra * i), air = psi + m.xl * i;
     double main_q = m.q.main;
@@ -159,7 +159,7 @@ void SynchronousMachine::start(const LaneStart& lane, const Rows& rows, int slot
     const std::array<double, kPublished> measured{1, std::sqrt(std::norm(at.v)), (at.v * std::conj(at.i)).real(), voltage, 90 + 360 * at.delta};
     for (std::size_t i = 0; i < measured.size(); ++i) lane.publish(publishes[i], measured[i]);
     set(rows.torque, 1, 0, torque);
-    // Each spring is twisted by the torque it passes on.
+    // The torque through each spring twists it.
     const std::vector<double> passed = passed_on(shaft, torque);
     std::vector<double> angle(shaft.size());
     for (std::size_t i = 0; i + 1 < shaft.size(); ++i) angle[i + 1] = angle[i] - passed[i] / (2 * std::numbers::pi * shaft[i].spring);

@@ -30,7 +30,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 88);
 
-/// A file that appears under its name when it is whole and on the disk.
+/// A file that gets its name only when it is complete and on the disk.
 class WholeFile {
 public:
     explicit WholeFile(const std::string& path)
@@ -58,7 +58,7 @@ public:
         if (fsync(file_) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) refuse();
         const std::size_t slash = path_.rfind('/');
         const int folder = open(slash == std::string::npos ? "." : path_.substr(0, slash + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        // Best effort: some file systems have no such thing as flushing a folder.
+        // Best effort: some file systems cannot flush a folder.
         if (folder >= 0) static_cast<void>(fsync(folder)), close(folder);
     }
 
@@ -98,12 +98,12 @@ void broadcast(MPI_Comm comm, std::string& bytes) {
 
 constexpr const char* kOther = "; give another snapshot, or none to start from the beginning";
 
-/// What is wrong with a snapshot, or nothing.
+/// Returns the fault of a snapshot, or an empty text.
 std::string fault(const std::string& path, const std::string& file, const StudyId& id) {
     Head head{};
     if (file.size() < sizeof kMagic || std::memcmp(file.data(), kMagic, sizeof kMagic) != 0) return path + " is no snapshot of emt" + kOther;
     std::memcpy(&head, file.data(), std::min(file.size(), sizeof head));
-    // Before all else: another version may have another head.
+    // Check first: another version may have another head.
     if (file.size() >= sizeof kMagic + sizeof head.version && head.version != kVersion)
         return path + " is a snapshot of format version " + std::to_string(head.version) + ", but this program reads version " +
                std::to_string(kVersion) + ": continue with the program that wrote it, or start from the beginning";
@@ -122,7 +122,7 @@ std::string fault(const std::string& path, const std::string& file, const StudyI
     return "";
 }
 
-/// The file's bytes, or why not.
+/// Returns the file's bytes; `failure` gets the reason if it cannot be read.
 std::string read_file(const std::string& path, std::string& failure) {
     errno = 0;
     std::ifstream in(path, std::ios::binary);
@@ -138,7 +138,7 @@ std::string read_file(const std::string& path, std::string& failure) {
 class SnapshotBody {
 public:
     using Kind = Snapshot::Kind;
-    /// The record, if `visit` says that this rank has it.
+    /// Adds the record if `visit` returns true: this rank owns it.
     template <class Visit>
     void add(Kind kind, int number, Visit&& visit) {
         Archive state, head;
@@ -168,7 +168,7 @@ std::uint64_t write_snapshot(MPI_Comm comm, const std::string& path, const Study
         send_bytes(comm, own.bytes);
         return 0;
     }
-    // Each rank's part goes to the file before the next comes: no rank has to hold them all.
+    // Writes each rank's part before the next one arrives, so that no rank must hold all parts.
     WholeFile file(path);
     Head head{{}, kVersion, id.case_digest, id.dt_s, engine.steps(), static_cast<std::uint64_t>(unsettled), id.tasks, id.lines, 0, fnv1a(nullptr, 0), 0};
     std::memcpy(head.magic, kMagic, sizeof kMagic);

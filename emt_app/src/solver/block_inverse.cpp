@@ -7,11 +7,11 @@ namespace {
 
 using Inputs = std::array<double, kBlockInputs>;
 
-/// The terms of a block, apart by whether they have the unknown signal.
+/// The terms of a block, divided by whether they contain the unknown signal.
 struct Terms {
-    double sum, product = 1;            // of the known ones
-    double weight = 0, weights = 1;     // sum and product of the weights of the others
-    int times = 0, position = 0;        // how many these are, and the last of them
+    double sum, product = 1;            // over the known terms
+    double weight = 0, weights = 1;     // sum and product of the weights of the unknown terms
+    int times = 0, position = 0;        // their number, and the place of the last one
     Terms(const Block& b, const Inputs& u, int unknown) : sum(b.constant) {
         for (std::size_t k = 0; k < static_cast<std::size_t>(b.inputs); ++k) {
             if (b.reads[k] == unknown) {
@@ -42,7 +42,8 @@ std::optional<double> of_quotient(const Terms& t, double x) {
     return t.position == 0 ? x * t.product / t.weight : t.product / (x * t.weight);
 }
 
-/// The other inputs must let x through; those that are equal to it leave the unknown one undecided, and it gets x too.
+/// Returns the unknown input of a minimum or maximum whose value is x. Throws if another input prevents this value. If
+/// another input equals x, the unknown is undetermined, and it also gets x.
 std::optional<double> through_gate(const Block& b, const Inputs& u, const Terms& t, int unknown, double x) {
     for (std::size_t k = 0; k < static_cast<std::size_t>(b.inputs); ++k) {
         if (b.reads[k] == unknown) continue;
@@ -53,7 +54,7 @@ std::optional<double> through_gate(const Block& b, const Inputs& u, const Terms&
     return t.alone(x);
 }
 
-/// The first place in a table with this value.
+/// Returns the first place in a table with this value.
 std::optional<double> place_in_table(const Block& b, double y) {
     const std::vector<double>&tx = b.table_x, &ty = b.table_y;
     for (std::size_t k = 1; k < tx.size(); ++k) {

@@ -22,7 +22,7 @@ public:
                 const std::size_t owner = lane_with(s, k);
                 const int first = static_cast<int>(index_.size());
                 for (std::size_t l = 0; l < kLanes; ++l) {
-                    // Lanes without this input read the input of the first lane with it: their weight is zero.
+                    // Lanes without this input read the input of the first lane that has it: their weight is zero.
                     const std::size_t from = l < lanes_.size() && has(l, s, k) ? l : owner;
                     index_.push_back(place(from, lanes_[from]->blocks[s], k) + static_cast<int>(l) - static_cast<int>(from));
                     if (index_.back() != index_[static_cast<std::size_t>(first)] + static_cast<int>(l)) slot.gathered |= 1U << k;

@@ -37,7 +37,7 @@ private:
     std::optional<double>& output(const Block& b) { return at(b.publishes[0]); }
     static double limited(const Block& b, double y) { return b.clip.of(b.hold.of(y)); }
 
-    /// Values of the inputs, and the signals among them that are not known yet, each once.
+    /// Returns the values of the inputs; adds each unknown signal among them once.
     Values inputs(const Block& b, std::vector<int>& unknown) {
         Values u{};
         for (std::size_t k = 0; k < static_cast<std::size_t>(b.inputs); ++k) {
@@ -63,7 +63,7 @@ private:
                 if (!done_[b] && visit(b)) changed = true;
         }
     }
-    /// Whether something has come out.
+    /// Returns true if a signal became known.
     bool visit(std::size_t number) {
         const Block& b = blocks_[number];
         std::vector<int> unknown;
@@ -101,7 +101,7 @@ private:
         done_[number] = true;
         return true;
     }
-    /// Whether the output is zero whatever the inputs are: of a washout, of a product with a factor that is.
+    /// Returns true if the output is zero for any inputs: a washout, or a product with a factor of zero.
     bool gives_nothing(const Block& b) {
         if (b.filter.integrates()) return false;
         if (b.filter.b0 == 0) return true;
@@ -116,7 +116,7 @@ private:
             throw NoStart(b, number_text(y) + " is needed, but it is limited to " + number_text(std::max(b.hold.low, b.clip.low)) + " … " +
                                  number_text(std::min(b.hold.high, b.clip.high)) + (b.bounds.empty() ? "" : " by " + b.bounds));
     }
-    /// Integrators whose output nothing decides begin at zero.
+    /// Starts integrators with an undetermined output at zero.
     bool rest_integrators() {
         bool any = false;
         for (std::size_t n = 0; n < blocks_.size(); ++n) {
@@ -130,7 +130,7 @@ private:
         return any;
     }
 
-    /// What is left without the blocks that only follow from it: they may be at a limit.
+    /// Returns the remaining blocks without those that only follow from them, since these may be at a limit.
     std::vector<std::size_t> in_loops() {
         std::vector<std::size_t> left;
         for (std::size_t n = 0; n < blocks_.size(); ++n)
@@ -145,7 +145,7 @@ private:
         for (auto it = left.end(); (it = std::find_if(left.begin(), left.end(), follows)) != left.end();) left.erase(it);
         return left;
     }
-    /// As many equations as signals, by Newton's method with differences for the derivatives.
+    /// Solves the loops, with as many equations as signals, by Newton's method with numerical derivatives.
     void solve_loops() {
         std::vector<std::size_t> left;
         std::vector<int> unknown;
@@ -167,7 +167,7 @@ private:
         for (std::size_t r = 0; r < x.size(); ++r) at(unknown[r]) = x[r];
         for (const std::size_t n : left) check_limits(blocks_[n]);
     }
-    /// By how much each block misses its steady state, limits apart.
+    /// Returns each block's deviation from its steady state, without limits.
     std::vector<double> residuals(const std::vector<std::size_t>& left, const std::vector<int>& unknown, const std::vector<double>& x) {
         for (std::size_t r = 0; r < x.size(); ++r) at(unknown[r]) = x[r];
         std::vector<double> out;
@@ -199,7 +199,7 @@ std::vector<Block::Start> start_at_rest(const std::vector<Block>& blocks, const 
         for (std::size_t k = 0; k < static_cast<std::size_t>(b.inputs); ++k)
             if (b.reads[k] != kNoSignal) u[k] = value[static_cast<std::size_t>(b.reads[k])].value_or(0);
         const double x = b.combined(u) + b.sine.amplitude * cos_sin(b.sine.phase_turns).cos;
-        // What a filter passes on at once.
+        // The direct part of a filter's answer.
         const double direct = b.filter.a1 == 0 ? b.filter.b0 / b.filter.a0 : b.filter.b1 / b.filter.a1;
         const double y = b.filter.none() ? x : b.initial.value_or(0) + direct * x;
         value[static_cast<std::size_t>(b.publishes[0])] = b.clip.of(b.hold.of(y));

@@ -1,11 +1,11 @@
-// The state of one lane of a batch as it is without the batch: the same bytes whatever tasks lie beside it.
+// The state of one lane of a batch, independent of the batch: the same bytes beside any other tasks.
 #include "base/archive.hpp"
 #include "solver/batch.hpp"
 
 namespace emt {
 namespace {
 
-/// In the place of a Layout: walks the rows that hold state, of one lane.
+/// Used as a Layout: visits the rows of one lane that hold state.
 struct LaneRows {
     int lane;
     Archive& archive;
@@ -31,7 +31,7 @@ void Batch::visit_lane(int l, Archive& archive) {
     walk.rows(view_.v, n);
     view_.reactances.lay_out(walk, n);
     for (int i = 0; i < n; ++i) archive(view_.digest[static_cast<std::ptrdiff_t>(i) * kLanes + l]);
-    // Not computed afresh: updates of rank one have left their rounding in it.
+    // Not recomputed: updates of rank one have left their rounding in it.
     for (int i = 0; i < n && !sparse_; ++i) walk.rows(view_.inverse + static_cast<std::ptrdiff_t>(i) * view_.n * kLanes, n);
     walk.rows(view_.blocks.published, static_cast<int>(task.blocks.size()));
     for (std::size_t s = 0; s < task.blocks.size(); ++s) {
@@ -43,7 +43,7 @@ void Batch::visit_lane(int l, Archive& archive) {
         if (has(kComparison)) part(slot.on, 1);
         if (has(kPrediction)) part(slot.prediction, 1);
     }
-    // Every kind keeps its slots one after the other, so those of the task alone are the first.
+    // Every kind keeps its slots in order, so the slots of this task come first.
     for_each_batched([&](auto list, auto rows) {
         auto alone = view_.*rows;
         alone.at.count = static_cast<int>((task.*list).size());

@@ -60,7 +60,7 @@ struct SparseFactors::Impl {
     Eigen::SparseMatrix<double> y;
     bool analysed = false;
 
-    /// First singular node, or -1.
+    /// Returns the first singular node, or -1.
     int factorise(const Task& task, double dt_s, const Topology& topology) {
         std::vector<Eigen::Triplet<double>> entries;
         stamp(task, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {

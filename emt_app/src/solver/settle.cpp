@@ -1,4 +1,4 @@
-// Solutions of single lanes: after a change of the matrix, in sparse batches, and with piecewise elements that leave their
+// Solutions of single lanes: after a change of the matrix, in sparse batches, and if piecewise elements leave their
 // segments.
 #include "solver/batch.hpp"
 
@@ -61,7 +61,7 @@ double Batch::argument(int l, const BatchView& view, std::size_t element) const 
 }
 
 void Batch::enter_segment(int l, const BatchView& view, std::size_t element, int segment) {
-    constexpr int kRebuildAfter = 16;  // rank-1 updates between fresh inverses: keeps rounding from piling up
+    constexpr int kRebuildAfter = 16;  // rank-1 updates between fresh inverses: limits the growth of rounding
     LaneTask& lt = lane(l);
     const int n = lt.task->size(), slot = static_cast<int>(element);
     const Piecewise& curve = lt.task->piecewise[element];
@@ -119,10 +119,10 @@ bool Batch::settle(int l, const BatchView& view, const Kernels& kernels) {
     return walk(l, view, kernels);
 }
 
-// On the straight line from a point inside of the present segments to the solution that belongs to them, the first corner is
-// where one element enters its next segment; from there the line goes to another solution. The way is that of sources which grow
-// from those that the first point belongs to, up to the present ones: it ends, because all slopes are positive (J. Katzenelson, "An
-// algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44(8), 1965).
+// Take the straight line from a point inside the present segments to the solution of these segments. At the first
+// corner one element enters its next segment, and from there the line leads to another solution. This is the path of
+// sources that grow from those of the first point to the present ones. It ends, because all slopes are positive (J.
+// Katzenelson, "An algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44(8), 1965).
 bool Batch::walk(int l, const BatchView& view, const Kernels& kernels) {
     LaneTask& lt = lane(l);
     const std::vector<Piecewise>& curves = lt.task->piecewise;
@@ -141,7 +141,7 @@ bool Batch::walk(int l, const BatchView& view, const Kernels& kernels) {
             to[s] = argument(l, view, s);
             const Piecewise::Segment now = curves[s].segment(lt.topology.segment[s]);
             const bool above = to[s] > now.high;
-            // A voltage that is not a number leaves no segment: the search would run past the last one.
+            // A voltage that is not a number leaves no segment; otherwise the search would run past the last one.
             if (!above && !(to[s] < now.low)) continue;
             const double reached = std::max(0.0, ((above ? now.high : now.low) - at[s]) / (to[s] - at[s]));
             if (reached < part || first == curves.size()) {

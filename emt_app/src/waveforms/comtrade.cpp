@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "records hold numbers 
 constexpr std::size_t kNameLength = 128;  // clause 7.4.4
 constexpr const char* kEnd = "\r\n";
 
-/// A field of a line; commas separate fields and there is no way to quote one.
+/// Returns a field of a line; commas separate fields, and the format has no quotes.
 std::string field(std::string text) {
     std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c == ',' || c < ' '; }, ' ');
     return text.substr(0, kNameLength);
@@ -32,7 +32,7 @@ std::string digits(std::uint64_t value, int width) {
     return text;
 }
 
-/// Seconds since t = 0 as date and time of a study, which has none of its own.
+/// Returns seconds since t = 0 as the date and time of a study, which has no date.
 std::string instant(double t_s) {
     const auto us = static_cast<long long>(std::llround(t_s * 1e6));
     const long long s = us / 1'000'000;

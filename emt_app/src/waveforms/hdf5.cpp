@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "records hold numbers as memory does, and the data set is little-endian");
 
-/// An identifier of the library, closed by what closes its kind.
+/// An identifier of the library; the destructor closes it with the function of its kind.
 class Handle {
 public:
     Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {
@@ -38,7 +38,7 @@ void check(herr_t status) {
     if (status < 0) throw std::runtime_error("the HDF5 library cannot make the head of a file of waveforms");
 }
 
-/// UTF-8 of so many bytes, filled up with zeros; `type` is a copy of H5T_C_S1.
+/// Sets `type`, a copy of H5T_C_S1, to UTF-8 of this many bytes, padded with zeros.
 void as_text(hid_t type, std::size_t bytes) {
     check(H5Tset_size(type, std::max<std::size_t>(bytes, 1)));
     check(H5Tset_strpad(type, H5T_STR_NULLPAD));
@@ -63,7 +63,7 @@ void put_attribute(hid_t file, const char* name, hid_t type, const void* value) 
     check(H5Awrite(attribute, type, value));
 }
 
-/// A file with so many records, and where these begin.
+/// A file with a number of records, and the place of the first record.
 struct Image {
     std::vector<char> bytes;
     std::uint64_t data_at = 0;
@@ -73,7 +73,7 @@ Image image(const std::vector<Column>& columns, const Sampling& of, std::uint64_
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     constexpr std::size_t kGrow = 1U << 16;
     check(H5Pset_fapl_core(access, kGrow, false));
-    // Nothing is gathered in blocks, so that what is made last lies last.
+    // Without block allocation, the object created last lies last in the file.
     check(H5Pset_meta_block_size(access, 0));
     check(H5Pset_small_data_block_size(access, 0));
     const Handle file(H5Fcreate("waveforms", H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose);
@@ -107,12 +107,13 @@ Image image(const std::vector<Column>& columns, const Sampling& of, std::uint64_
 
 std::string word(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
-/// A number of 64 bits in the head: value of no record, and growth with each.
+/// A 64-bit number in the head: its value for no record, and its growth per record.
 struct Growing {
     std::uint64_t at, base, slope;
 };
 
-/// Finds them in files of one record and of two. Throws std::runtime_error when that is not all in which the heads differ.
+/// Finds these numbers by comparing files of one and two records. Throws std::runtime_error if the heads differ
+/// elsewhere.
 std::vector<Growing> growing(const Image& one, const Image& two, std::uint64_t record_bytes) {
     std::vector<Growing> out;
     const std::array<Growing, 3> kinds{{{0, 0, 1}, {0, 0, record_bytes}, {0, one.data_at, record_bytes}}};  // extent; bytes of the data set; end of the file
@@ -146,8 +147,9 @@ RecordLayout hdf5_layout(const std::vector<Column>& columns, const Sampling& of)
     out.head.assign(none.bytes.data(), none.data_at);
     out.data_at = one.data_at;
     out.stamp = [of](std::uint64_t record) { return word(std::bit_cast<std::uint64_t>(static_cast<double>(of.first + record) * of.interval_s)); };
-    // Of the fields, the end of the file is at its beginning. The others, and that a data set without records has no place yet, are
-    // close together in the header of the data set, which is written at once and last: whoever reads meanwhile is told of no more than there is.
+    // The end of the file stands at its beginning. The other fields, and the mark that an empty data set has no place
+    // yet, are close together in the header of the data set. That header is written at once and last, so a concurrent
+    // reader never sees more records than exist.
     const std::vector<Growing> fields = growing(one, two, record_bytes);
     const std::uint64_t end = fields.at(0).at, behind = end + sizeof end;
     std::uint64_t from = out.data_at, to = behind;

@@ -1,4 +1,5 @@
-// HDF5: the data set `values`, records × (1 + channels) of 64 bits, whose first column is the time in s; `names` and `units` of its columns.
+// HDF5: the data set `values`, records × (1 + channels) of 64 bits; the first column is the time in s. `names` and
+// `units` describe its columns.
 //
 // Ranks need no parallel HDF5: the library makes the head of the file in memory. The values follow it contiguously, as
 // in a file of the library's own, so that all ranks write them as they write COMTRADE.

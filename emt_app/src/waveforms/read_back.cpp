@@ -29,7 +29,7 @@ ReadBack read_back(MPI_Comm comm, const std::string& path, const RecordLayout& l
     if (error) out.failure = "cannot read its size: " + error.message();
     else if (there != due) out.failure = "it has " + std::to_string(there) + " bytes, but " + std::to_string(due) + " were written";
     forget(path);
-    MPI_Barrier(comm);  // nobody forgets what another is reading
+    MPI_Barrier(comm);  // no rank drops pages that another is reading
     MPI_File file = MPI_FILE_NULL;
     int status = MPI_File_open(comm, path.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
     if (status != MPI_SUCCESS) {

@@ -44,7 +44,7 @@ void RecordFile::write_head() {
     if (failure_.empty() && found != layout_.head) failure_ = kLess;
     if (failure_.empty()) return;
     MPI_File_close(&head_);
-    unlink(path_.c_str());  // no reader knows what it is
+    unlink(path_.c_str());  // readers cannot know its format
 }
 
 void RecordFile::open(bool create) {
@@ -118,7 +118,7 @@ void RecordFile::flush() {
     look();
 }
 
-/// MPI libraries may take what the system wrote for what it was to write, and say nothing of a full disk.
+/// MPI libraries may report success for a short write, and say nothing of a full disk.
 void RecordFile::look() {
     if (leads_ && failure_.empty() && whole_records() < written_ + waiting_) failure_ = kLess;
 }
@@ -131,7 +131,8 @@ void RecordFile::end() {
 }
 
 void RecordFile::give_up() {
-    // Ranks by themselves may have come to different records; together they write in order, as far as it goes.
+    // Independent ranks may have written different records; a collective write completes them in order, as far as
+    // possible.
     if (waiting_ > 0 && !collective_)
         MPI_File_write_at_all(data_, static_cast<MPI_Offset>(written_ * own_bytes_), buffer_.data(), static_cast<int>(waiting_ * own_bytes_), MPI_BYTE,
                               MPI_STATUS_IGNORE);
@@ -144,12 +145,12 @@ void RecordFile::give_up() {
     end();
 }
 
-/// Up to the first hole: what could not be written is one, or the end of the file.
+/// Counts records up to the first hole or the end of the file, where writing failed.
 std::uint64_t RecordFile::whole_records() const {
     const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
     off_t until = lseek(file, static_cast<off_t>(layout_.data_at), SEEK_HOLE);
-    if (until < 0) until = lseek(file, 0, SEEK_END);  // a file system that knows no holes, or no record
+    if (until < 0) until = lseek(file, 0, SEEK_END);  // a file system without holes, or no record
     ::close(file);
     const auto size = static_cast<std::uint64_t>(std::max<off_t>(until, 0));
     return size < layout_.data_at ? 0 : (size - layout_.data_at) / record_bytes_;

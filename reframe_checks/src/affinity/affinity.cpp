@@ -1,9 +1,9 @@
-// Every rank starts its OpenMP threads. Each thread makes three arrays by writing to them, so that the kernel places them
-// as it places a program's (first touch), runs STREAM's triad over them for a while, and then tells
-//   - the CPUs that it may run on (sched_getaffinity), and where it was at every pass of the kernel (getcpu),
-//   - the NUMA domain of those CPUs, and those of 64 pages spread over its arrays (move_pages asked to move nothing),
-//   - the bytes a second that its triad moved, while all threads of all ranks ran.
-// A rank's own CPUs are those of OpenMP's places, or without places those of its first thread: a place binds that thread
+// Every rank starts its OpenMP threads. Each thread makes three arrays by writing to them, so that the kernel places
+// them as it places a program's memory (first touch). Then it runs STREAM's triad over them for a while, and reports:
+//   - the CPUs that it may run on (sched_getaffinity), and its CPU at every pass of the kernel (getcpu),
+//   - the NUMA domain of those CPUs, and of 64 pages spread over its arrays (move_pages without a target),
+//   - the bytes per second of its triad, while all threads of all ranks ran.
+// A rank's own CPUs come from OpenMP's places or, without places, from its first thread: a place binds that thread
 // before main begins.
 
 #include "affinity/affinity.hpp"
@@ -31,12 +31,12 @@ struct Thread {
     std::vector<int> cpus;
     std::set<unsigned> ran_on;
     std::set<unsigned> domains;
-    std::map<int, int> pages;  // domain -> how many; below 0 are the kernel's errors
+    std::map<int, int> pages;  // domain -> number of pages; negative numbers are the kernel's errors
     double triad_mbps = 0;
 };
 
 std::vector<int> own_cpus() {
-    // Kernels with more CPUs than the set has bits refuse it.
+    // Kernels with more CPUs than bits in the set refuse it.
     for (int bits = 1024;; bits *= 2) {
         cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(bits));
         const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(bits));
@@ -84,7 +84,7 @@ std::map<int, int> domains_of_pages(const std::vector<double>& array) {
     }
     std::vector<int> status(pages.size(), 0);
     std::map<int, int> found;
-    // Without a list of targets nothing is moved. A kernel without NUMA does not know the call.
+    // Without a list of targets, the call moves nothing. A kernel without NUMA lacks the call.
     if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) == 0) {
         for (const int domain : status) {
             ++found[domain];
@@ -119,7 +119,7 @@ Thread measure_thread(const Settings& settings) {
         throw std::runtime_error("wrong result of the triad");
     }
     thread.triad_mbps = static_cast<double>(3 * sizeof(double) * length * passes) / taken.count() / 1e6;
-    thread.cpus = own_cpus();  // now, as something may have moved it meanwhile
+    thread.cpus = own_cpus();  // read now, because the kernel may have moved it meanwhile
     thread.pages = domains_of_pages(a);
     return thread;
 }
@@ -140,7 +140,7 @@ void measure(const Run& run, const Settings& settings) {
     std::vector<Thread> threads(static_cast<std::size_t>(omp_get_max_threads()));
     run.world().barrier();
     heartbeat::phase(kPatience_s + 10 * settings.seconds, "triad on all threads");
-    // What a thread throws ends the program, with its message, and MPI ends the others.
+    // An exception in a thread ends the program with its message, and MPI ends the other ranks.
 #pragma omp parallel
     threads[static_cast<std::size_t>(omp_get_thread_num())] = measure_thread(settings);
     json own = {{"rank", run.rank()}, {"node", own_node_name()}, {"cpus", cpus}, {"threads", json::array()}};

@@ -18,7 +18,7 @@ class CipherMap : public Work {
     [[nodiscard]] std::string basis() const override { return "integers"; }
     void begin() override;
     bool advance() override;
-    // Digest of the factors and of the last state, which no other history leads to.
+    // Digest of the factors and of the last state, which only this history reaches.
     [[nodiscard]] std::uint64_t digest() override;
 
   private:

@@ -1,8 +1,8 @@
-// bits: every core of every node does the same work, and tells with which bits it ended.
+// bits: every core of every node does the same work and reports its final bits.
 //
-// Works, each in rounds of milliseconds that begin with the same data: dense linear algebra, a chaotic map over integers,
-// copies and pattern walks through memory. A round ends with a digest of 64 bits of all that it computed and computed with;
-// the result says how many rounds of each core ended with which. Who is right is for the reader to say.
+// Works, each in rounds of milliseconds that begin with the same data: dense linear algebra, a chaotic map over
+// integers, copies and pattern walks through memory. A round ends with a 64-bit digest of all its operands and results.
+// The result counts the rounds of each core per digest; its reader decides which digest is right.
 
 #include "bits/cores.hpp"
 #include "common/subcommand.hpp"

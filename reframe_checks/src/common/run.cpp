@@ -25,10 +25,11 @@
 namespace measure {
 namespace {
 
-// Of the document; another number where a parser of this one would misread it.
+// Version of the document; a change that older parsers would misread gets a new number.
 constexpr int kVersion = 1;
 
-// What is said when a wait has no end: MPI may never return from a call, and a handler of a signal must not compose text.
+// The message of a wait without end, composed in advance: MPI may never return from a call, and a signal handler must
+// not compose text.
 std::array<char, 400>& said_when_overdue() {
     static std::array<char, 400> said{};
     return said;
@@ -104,7 +105,7 @@ void Run::require_several_ranks() const {
 }
 
 void Run::waits_for(const std::string& what) const {
-    // Where time is simulated a wait without end is a deadlock, which the simulator finds.
+    // In a simulation, a wait without end is a deadlock, which the simulator finds.
     if (kSimulated) {
         return;
     }
@@ -128,7 +129,7 @@ void Run::start_together(MPI_Comm ranks) const {
     waits_for("all ranks to start");
     MPI_Barrier(ranks);
     if (kSimulated) {
-        // One clock for all, and whoever leaves the barrier first would hold windows that others want.
+        // All ranks share one clock, and the first rank out of the barrier would hold windows that others need.
         const double own = now();
         double latest = 0;
         MPI_Allreduce(&own, &latest, 1, MPI_DOUBLE, MPI_MAX, ranks);
@@ -193,8 +194,8 @@ void Run::write(const json& measured, const std::set<std::string>& lists, int us
 double now() { return simgrid_get_clock(); }
 void nap(double seconds) { sg_actor_sleep_for(seconds); }
 void short_nap(double seconds) {
-    // As a sleep, but a sleep takes the longer the more puts of this rank are not complete. (All ranks at once are more
-    // than SimGrid 3.32 takes: at 512 it says that they wait for each other.)
+    // Like a sleep, but a sleep takes longer the more incomplete puts this rank has. (SimGrid 3.32 cannot take this
+    // call from all ranks at once: with 512 ranks, it reports a deadlock.)
     static const sg_sem_t never = sg_sem_init(0);
     sg_sem_acquire_timeout(never, seconds);
 }

@@ -1,10 +1,10 @@
-// A platform for SimGrid as a program: reads platform.xml and counts what each link of it carries.
+// A SimGrid platform as a program: it reads platform.xml and counts the bytes that each link carries.
 //
 //   smpirun -platform ./link_use.so -hostfile hosts.txt --cfg=network/model:CM02 ...
 //
-// SimGrid asks a callback for a factor of the latency of each message and says what links it takes. This one counts and
-// says 1. The model SMPI allows no callback; it is CM02 with factors by size, which are 1 in Kappa's platforms.
-// Writes link_use.json when the simulation ends. KAPPA_PLATFORM and KAPPA_LINK_USE name other files.
+// SimGrid asks a callback for the latency factor of each message and passes its links. This callback counts and returns
+// 1. The model SMPI allows no callback; it is CM02 with factors by size, which are 1 in Kappa's platforms. Writes
+// link_use.json when the simulation ends. KAPPA_PLATFORM and KAPPA_LINK_USE name other files.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,12 +1,12 @@
-// What MPI_ANY_SOURCE costs beside a named source, the more peers a rank has to do with: some libraries look through all
-// their connections for a message that may come from anybody.
+// Cost of MPI_ANY_SOURCE beside a named source, over the number of peers: some libraries search all their connections
+// for a message from any source.
 //
-// Rank 0 has exchanged messages with 1, 2, 4, … all other ranks, in an order without system. With some of these, one after
-// the other, while the rest naps outside of MPI:
-//   expected: half of the time from posting the receive, then asking for the message, until it is there;
-//   unexpected: of kWaiting messages that have come before, the time of MPI_Recv for each. They have come: the partner sends
-//   them before another message, which rank 0 has received, and messages do not overtake each other.
-// Named and any source take turns. A repeat gives the median of all iterations with all these partners.
+// Rank 0 has exchanged messages with 1, 2, 4, … and finally all other ranks, in a random order. It measures with some of these, one
+// after the other, while the rest sleeps outside of MPI:
+//   expected: half of the time from posting the receive, then asking for the message, until it arrives;
+//   unexpected: the time of MPI_Recv for each of kWaiting messages that arrived before. They have arrived because the partner
+//   sends them before another message that rank 0 has received, and messages do not overtake each other.
+// Named and any source alternate. A repeat gives the median of all iterations with all these partners.
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ constexpr int kWaiting = 32;
 constexpr int kNamed = 0;
 constexpr int kAny = 1;
 
-// What rank 0 tells a partner to do next, so many iterations of it.
+// The next order of rank 0 for a partner, for this many iterations.
 enum Order : int { kExpected, kUnexpected, kEnd };
 
 void give_order(int partner, Order order, int iterations) {
@@ -33,7 +33,7 @@ void give_order(int partner, Order order, int iterations) {
     MPI_Send(words, 2, MPI_INT, partner, kOrderTag, MPI_COMM_WORLD);
 }
 
-// Without MPI meanwhile: on crowded cores whoever polls slows those that are measured.
+// Waits without MPI: on crowded cores, a polling rank slows the measured ranks.
 std::pair<Order, int> next_order(const Run& run) {
     run.waits_for("what rank 0 wants");
     for (;;) {
@@ -115,7 +115,7 @@ void take_unexpected(const Run& run, int partner, int iterations, Medians& media
     }
 }
 
-// All ranks but 0, in an order without system, so that the first are not those of its own node.
+// All ranks but 0, in a random order, so that the first ones are not on rank 0's node.
 std::vector<int> all_partners(int size) {
     std::vector<int> partners;
     for (int rank = 1; rank < size; ++rank) {

@@ -1,6 +1,6 @@
-// mpi: how the MPI library itself behaves, each measurement a subcommand and a file of its own, which says what is measured.
+// mpi: behaviour of the MPI library. Each measurement is a subcommand with its own file, which describes it.
 //
-// What arrives is compared with what was sent; a wrong byte ends the program with its place.
+// Every received message is compared with the sent one; a wrong byte ends the program with its place.
 
 #include "common/subcommand.hpp"
 #include "mpi/measurements.hpp"
@@ -47,7 +47,7 @@ std::vector<Subcommand> define(CLI::App& app) {
     all.fallthrough();
     add_common(all, *common);
     std::vector<Subcommand> found;
-    // A measurement with options of its own, which `add` has to define.
+    // A measurement with its own options, which `add` defines.
     const auto one = [&]<typename Own>(const char* name, const char* what, void (*measure)(const Run&, const Own&), const auto& add) {
         const auto own = std::make_shared<Own>();
         CLI::App& sub = *all.add_subcommand(name, what);

@@ -1,9 +1,10 @@
-// What it costs to find the message that belongs to a receive, the more others wait: latency over the depth of MPI's queues.
+// Cost of finding the message that belongs to a receive, over the number of waiting ones: latency over the depth of
+// MPI's queues.
 //
-// Two ranks; rank 0 asks and rank 1 answers (time: from posting the receive of the answer, then asking, until it is there), while
-// in rank 0's queue of unexpected messages lie `depth` messages of rank 1 with other tags, which came before; or in its queue of
-// posted receives as many for messages of rank 1 with other tags, which come only after. With lists the time grows by the
-// depth, with hashes it does not.
+// Two ranks: rank 0 asks and rank 1 answers. The time runs from posting the receive of the answer, then asking, until
+// it arrives. Meanwhile rank 0's queue of unexpected messages holds `depth` earlier messages of rank 1 with other tags.
+// Or its queue of posted receives holds as many receives for messages of rank 1 with other tags, which arrive later.
+// With lists the time grows with the depth, with hashes it does not.
 
 #include "mpi/measurements.hpp"
 
@@ -17,7 +18,7 @@ class Queue {
   public:
     Queue(const Run& run, int depth) : run_(run), depth_(depth), waiting_(at(depth), std::vector<char>(at(run.options().bytes))) {}
 
-    // With the waiting messages sent before, then received.
+    // Sends the waiting messages before, and receives them afterwards.
     void unexpected(Medians& medians) {
         send_all();
         if (run_.rank() == 0) {
@@ -35,7 +36,7 @@ class Queue {
         }
     }
 
-    // With the receives of the waiting messages posted before, and these sent after.
+    // Posts the receives of the waiting messages before, and sends these messages afterwards.
     void posted(Medians& medians) {
         std::vector<MPI_Request> requests(at(depth_));
         if (run_.rank() == 0) {

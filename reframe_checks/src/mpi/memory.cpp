@@ -1,13 +1,14 @@
-// What MPI takes of a rank's memory, over the number of peers that the rank has exchanged messages with.
+// Memory that MPI takes on a rank, over the number of peers with which the rank has exchanged messages.
 //
-// Rank r sends to r + d and r - d, and receives from both, for d = 1, 2, 3, …: kSmall messages of kSmallBytes, and one of
-// kLargeBytes. All ranks read their memory before MPI_Init, right after it (0 peers: what MPI takes to start, with all
-// connections where it connects at the start), and when d is 1, 2, 4, … and the last; between reading and going on a word goes
-// round the ring of neighbours twice, which are peers already, so that no rank is ahead. The slope over peers is what a
-// connection takes.
+// Rank r sends to r + d and r - d, and receives from both, for d = 1, 2, 3, …: kSmall messages of kSmallBytes, and one
+// of kLargeBytes. All ranks read their memory before MPI_Init, right after it, and when d is 1, 2, 4, … and the last.
+// The reading right after MPI_Init, with 0 peers, contains all connections if MPI connects at the start. After each
+// reading, a word goes twice round the ring of neighbours, which are peers already, so that no rank is ahead. The slope
+// over peers is the memory of a connection.
 //
-// Memory: Pss of /proc/self/smaps_rollup (what is shared by n processes counts 1/n for each, as MPI's segments between ranks of a
-// node), and huge pages, which Pss leaves out. Buffers of the program are touched before the first reading.
+// Memory: Pss of /proc/self/smaps_rollup, and huge pages, which Pss leaves out. In Pss, memory shared by n processes
+// counts 1/n for each, such as MPI's segments between ranks of a node. Buffers of the program are touched before the
+// first reading.
 
 #include <algorithm>
 #include <fstream>
@@ -34,7 +35,7 @@ void exchange(const Run& run, int to, int from, std::vector<char>& sent, std::ve
     }
 }
 
-// Through neighbours alone: a barrier of MPI would make peers of others.
+// Only through neighbours: MPI's barrier would make other ranks peers.
 void round_the_ring(const Run& run) {
     const int next = (run.rank() + 1) % run.size();
     const int before = (run.rank() + run.size() - 1) % run.size();
@@ -49,7 +50,7 @@ void round_the_ring(const Run& run) {
     }
 }
 
-// The readings of all ranks as their median and the largest, on rank 0.
+// Returns median and maximum of all ranks' readings, on rank 0.
 json of_all_ranks(const Run& run, double own_kib) {
     std::vector<double> all(at(run.size()));
     MPI_Gather(&own_kib, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);

@@ -1,9 +1,10 @@
-// How much of a non-blocking operation goes on while the rank computes, without a call of MPI in between.
+// Progress of a non-blocking operation while the rank computes, without a call of MPI in between.
 //
-// Operations: messages between two ranks in both directions (MPI_Isend, MPI_Irecv), or sums over all ranks (MPI_Iallreduce).
-// Three times of each size, in every iteration: the operation and at once its wait (communication); computing for about as
-// long, on processor and registers alone (computation); the operation, the computing, then the wait (both). Of the communication,
-// what does not show in `both` was hidden: 1 - (both - computation) / communication, as OSU's non-blocking collectives have it.
+// Operations: messages between two ranks in both directions (MPI_Isend, MPI_Irecv), or sums over all ranks
+// (MPI_Iallreduce). Each iteration takes three times of each size: the operation and its wait at once (communication);
+// computing for about as long, only on processor and registers (computation); the operation, the computing, then the
+// wait (both). The hidden part of the communication is 1 - (both - computation) / communication, as in OSU's
+// non-blocking collectives.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kCalibrations = 9;
 
-// Steps of a chaotic map: each needs the one before, and no compiler knows the end.
+// Steps of a chaotic map: each needs the previous one, and no compiler knows the end.
 double compute(long steps) {
     double value = 0.4;
     for (long step = 0; step < steps; ++step) {
@@ -42,7 +43,7 @@ double steps_per_s() {
     return kSteps / median(seconds);
 }
 
-// An operation that is begun and ended, and whose outcome is checked.
+// An operation with a begin, an end, and a checked result.
 struct Operation {
     std::function<void(int iteration)> prepare;
     std::function<void(std::vector<MPI_Request>& requests)> begin;
@@ -86,7 +87,7 @@ Operation sums(const Run& run, std::vector<double>& own, std::vector<double>& to
             }};
 }
 
-// Seconds of the operation with so many steps of computing between its begin and its wait.
+// Seconds of the operation with this many steps of computing between its begin and its wait.
 double timed(const Operation& operation, long steps, int iteration) {
     std::vector<MPI_Request> requests;
     operation.prepare(iteration);

@@ -1,8 +1,8 @@
-// Persistent operations against ordinary non-blocking ones: what it saves to set messages up once.
+// Persistent operations compared with ordinary non-blocking ones: the saving of messages set up once.
 //
-// Two ranks send each other kMessages messages at once, of each size: MPI_Irecv, MPI_Isend and MPI_Waitall, or MPI_Startall and
-// MPI_Waitall of requests made before. Time: from the first call to the end of the last, for each of the messages of one
-// direction. Both ways take turns, and both ranks begin together.
+// Two ranks send each other kMessages messages at once, of each size: MPI_Irecv, MPI_Isend and MPI_Waitall, or
+// MPI_Startall and MPI_Waitall of requests made before. The time runs from the first call to the end of the last one,
+// divided by the messages of one direction. Both ways alternate, and both ranks begin together.
 
 #include "mpi/measurements.hpp"
 

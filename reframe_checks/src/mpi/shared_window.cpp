@@ -1,11 +1,14 @@
-// Collectives of the ranks of a node through a shared window (MPI_Win_allocate_shared) against MPI's own, and a table of
-// splines that a node holds once against a copy in each rank.
+// Collectives of the ranks of a node through a shared window (MPI_Win_allocate_shared) compared with MPI's own, and a
+// table of splines once per node compared with a copy in each rank.
 //
-// Collectives: rank 1 broadcasts, rank 0 gathers, all sum words of 64 bits (exact in any order), of each size. In the window
-// every rank has two slots, taken in turns, and counts there which operation it has written and which it needs no longer: a
-// broadcast is a copy into a slot, and a copy out of it by each rank that sees the count; a gather that in the other direction;
-// for a sum all write, each rank adds its part of all slots, and all copy the whole. Who waits yields the core. Time: from a
-// barrier to the end on the slowest rank; both ways take turns. All that arrives is compared.
+// Collectives, of each size: rank 1 broadcasts, rank 0 gathers, all ranks sum words of 64 bits (exact in any order). In
+// the window every rank has two slots, used in turn, and counts of the last operation that it has written and that it
+// no longer needs.
+//   Broadcast: a copy into a slot, and a copy out of it by each rank that sees the count.
+//   Gather: the same in the other direction.
+//   Sum: all ranks write, each adds its part of all slots, and all copy the whole.
+// A waiting rank yields the core. The time runs from a barrier to the end on the slowest rank; both ways alternate. All
+// received data is compared.
 
 #include <sched.h>
 
@@ -33,14 +36,14 @@ constexpr int kRoot = 0;
 constexpr int kSender = 1;
 constexpr std::size_t kLine = 64;
 constexpr Epoch kSlots = 2;
-// Flags of a rank: the operation whose part it has written, and that which it needs no longer.
+// Flags of a rank: the last operation whose part it has written, and the last one that it no longer needs.
 constexpr std::size_t kWritten = 0;
 constexpr std::size_t kDone = 1;
-// What all ranks of a collective move in a repeat at most, so that large ones end.
+// Limit of the bytes that all ranks of a collective move in a repeat, so that large ones end.
 constexpr double kMostBytes = 256.0 * (1 << 20);
 const std::vector<std::string> kOperations = {"broadcast", "gather", "allreduce"};
 
-// Each rank's part of the window: its flags, two slots, and two places for the sum, of which rank 0's are used.
+// Each rank's part of the window: its flags, two slots, and two places for the sum, used on rank 0 only.
 class Shared {
   public:
     Shared(const Run& run, std::size_t bytes)

@@ -1,8 +1,9 @@
-// A table of splines that a node holds once, in a shared window, against a copy in each rank.
+// A table of splines that a node holds once, in a shared window, compared with a copy in each rank.
 //
-// Pieces of a cubic spline, four coefficients each, of which a pass evaluates all, c0 + x (c1 + x (c2 + x c3)) at
-// x = 1/2. Coefficients are small multiples of 8: the sum of a pass is exact and known. Memory: Pss of all ranks (a page
-// that n processes share counts 1/n for each) after a pass, less that before the table. Time of a pass: of the slowest rank.
+// The table holds pieces of a cubic spline, four coefficients each. A pass evaluates all, c0 + x (c1 + x (c2 + x c3))
+// at x = 1/2. Coefficients are small multiples of 8, so the sum of a pass is exact and known. Memory: Pss of all ranks
+// (a page that n processes share counts 1/n for each) after a pass, less the Pss before the table. Time of a pass: of
+// the slowest rank.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ void make(Piece* table, std::size_t pieces) {
 
 double evaluated(const Piece* table, std::size_t pieces) {
     constexpr double kX = 0.5;
-    // Several sums, for one would wait for each addition; the table is a multiple of them.
+    // Several sums, since a single one would wait for each addition; the table's size is a multiple of their number.
     std::array<double, 8> sums{};
     for (std::size_t i = 0; i < pieces; i += sums.size()) {
         for (std::size_t j = 0; j < sums.size(); ++j) {
@@ -46,7 +47,7 @@ double evaluated(const Piece* table, std::size_t pieces) {
     return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-// Of all ranks together, on all of them.
+// Sum over all ranks, on all of them.
 double total_memory_kib() {
     MPI_Barrier(MPI_COMM_WORLD);
     double own = memory_kib();
@@ -55,7 +56,7 @@ double total_memory_kib() {
     return all;
 }
 
-// Passes over a table: the memory that it takes, MiB, and the time of a pass for each repeat, µs.
+// Makes passes over a table. Returns its memory, MiB, and the time of a pass in each repeat, µs.
 json passes(const Run& run, const char* what, const Piece* table, std::size_t pieces, double before_kib) {
     double expected = 0;
     for (std::size_t i = 0; i < pieces; ++i) {

@@ -1,9 +1,11 @@
-// The level of thread support that MPI gives where one is asked for, and the latency of threads that all call MPI at once.
+// The level of thread support that MPI gives for each requested level, and the latency of threads that all call MPI at
+// once.
 //
-// Two ranks; with n threads, thread i of one exchanges messages with thread i of the other (own tag, same communicator).
-// Latency: half of the time from sending a message until its answer is there; a repeat gives the median of all threads'.
-// Message rate: all messages of a rank's threads, both ways, in the time from their common start to the end of the last.
-// One thread is the main thread, which may call MPI at any level; more are only measured where MPI gives MPI_THREAD_MULTIPLE.
+// Two ranks; with n threads, thread i of one exchanges messages with thread i of the other (own tag, same
+// communicator). Latency: half of the time from sending a message until its answer arrives; a repeat gives the median
+// of all threads' latencies. Message rate: all messages of a rank's threads, both ways, in the time from their common
+// start to the end of the last. One thread is the main thread, which may call MPI at any level. More threads are
+// measured only if MPI gives MPI_THREAD_MULTIPLE.
 
 #include <array>
 #include <barrier>
@@ -55,7 +57,7 @@ struct Repeat {
     double messages_per_s;
 };
 
-// What a thread throws is thrown here once all have ended.
+// Rethrows a thread's exception after all threads have ended.
 Repeat on_threads(const Run& run, int threads) {
     std::vector<std::vector<double>> latencies(at(threads));
     std::vector<std::exception_ptr> errors(at(threads));

@@ -1,7 +1,7 @@
 // node: memory bandwidth and floating-point speed of the cores of every node.
 //
-//   cores   each core alone and all of its node together
-//   fills   all cores, half, a quarter and one of them, while the others rest
+//   cores   each core alone, and all cores of its node together
+//   fills   all cores, half, a quarter and one of them, while the others are idle
 //   numa    the cores of each NUMA domain on the memory of each, and the latency of that memory
 
 #include <algorithm>
@@ -38,7 +38,7 @@ json as_json(const std::vector<CoreSpeeds>& cores) {
 json cores_of_node(const std::string& name, const Settings& settings) {
     const std::vector<int> cores = own_cores();
     const std::size_t bytes = settings.mib_per_core << 20U;
-    // Two kernels, and their memory before.
+    // Times two kernels; allocates their memory before.
     const double limit_s = kPatience_s + 10 * settings.seconds;
     std::vector<CoreSpeeds> alone;
     for (const int core : cores) {

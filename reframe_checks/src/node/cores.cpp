@@ -22,12 +22,12 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 struct Speed {
-    double best;    // amount of work a second, in the best window
+    double best;    // amount of work per second in the best window
     double steady;  // the mean of all windows over the best
 };
 
-// In several windows of time. A pass alone would not show a core that is stopped now and then, and a mean would blame it
-// for what disturbs once.
+// Measures several windows of time. A single pass would not show a core that sometimes stops, and a mean would blame
+// the core for a single disturbance.
 template <typename Kernel>
 Speed speed(Kernel& kernel, double work_per_pass, double seconds) {
     constexpr int kWindows = 5;

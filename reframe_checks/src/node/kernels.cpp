@@ -4,7 +4,7 @@
 
 namespace measure::node {
 
-// The program is built on the login node: the widest vectors of the node that runs it are chosen there.
+// The program is built on the login node, so the running node chooses its widest vectors at run time.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define EACH_VECTOR_WIDTH __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
 #else
@@ -13,10 +13,10 @@ namespace measure::node {
 
 namespace {
 
-// In [4, 8) with b + 3c, so that a sum moves an error on and never rounds it away.
+// In [4, 8) with b + 3c, so that a sum carries an error on and never rounds it away.
 constexpr double kB = 0x1.23456789abcdp+2, kC = 0x1.8765p-1, kSum = kB + 3 * kC;
-// 30 and 22 bits: factor x and addend are exact, with and without fusing. factor x is below 4 and factor above 2, so that an
-// error of the last bit becomes two of them in one step.
+// 30 and 22 bits: factor x and addend are exact, with and without fusing. factor x is below 4 and factor above 2, so an
+// error of the last bit becomes at least two such errors in one step.
 constexpr double kFixed = 0x1.2a5f3a94p+0, kFactor = 0x1.4d7a6p+1, kAddend = kFixed - kFactor * kFixed;
 static_assert(kFactor * kFixed + kAddend == kFixed && kFactor * kFixed < 4 && kSum - 3 * kC == kB && kSum < 8);
 

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// What this thread touches first from now on is memory of the domain, or there is none.
+// Binds memory that this thread touches first from now on to the domain; allocation fails if the domain has none left.
 void take_memory_of(int domain) {
     constexpr int kBits = 8 * sizeof(unsigned long);
     std::vector<unsigned long> mask(static_cast<std::size_t>(domain / kBits + 1));
@@ -42,12 +42,12 @@ void take_memory_of(int domain) {
     }
 }
 
-// A line that holds the address of the next.
+// A line that holds the address of the next one.
 struct alignas(kLine) Link {
     const Link* next;
 };
 
-// Nanoseconds of a load, the least of several windows of time.
+// Returns the nanoseconds of a load, the minimum over several windows of time.
 double chase(const Link* first, double seconds) {
     constexpr int kLoads = 1 << 16;
     double best = 1e9;
@@ -60,7 +60,7 @@ double chase(const Link* first, double seconds) {
             for (int load = 0; load < kLoads; ++load) {
                 at = at->next;
             }
-            // The compiler has to believe that the address is used.
+            // Makes the compiler assume that the address is used.
             asm volatile("" : "+r"(at));
             loads += kLoads;
             took = seconds_since(start);
@@ -70,14 +70,14 @@ double chase(const Link* first, double seconds) {
     return best;
 }
 
-// Fresh pages, which a policy places: what malloc gives may have been touched before.
+// Fresh pages, which follow the memory policy: malloc may return pages touched before.
 class Pages {
   public:
     explicit Pages(std::size_t bytes) : bytes_(bytes), begin_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
         if (begin_ == MAP_FAILED) {
             throw std::runtime_error("no memory for " + std::to_string(bytes) + " bytes");
         }
-        // Else what is measured is mostly the walk of page tables.
+        // With small pages, the walk of page tables would dominate the measurement.
         madvise(begin_, bytes, MADV_HUGEPAGE);
     }
     ~Pages() { munmap(begin_, bytes_); }

@@ -25,7 +25,7 @@ class Checker {
     Checker(const Checker&) = delete;
     Checker& operator=(const Checker&) = delete;
 
-    // What each of these calls adds to `wrong_` is of this rank.
+    // These calls add only wrong blocks of this rank to `wrong_`.
     void broadcast(int number) {
         for (int root = 0; root < std::min(size_, kMostRoots); ++root) {
             std::vector<char> block(block_);
@@ -64,7 +64,7 @@ class Checker {
         }
         note(right, rank_);
     }
-    // The wrong blocks of all ranks since the last call, on rank 0.
+    // Returns the wrong blocks of all ranks since the last call, on rank 0.
     std::vector<WrongBlock> collect() {
         const int count = 2 * static_cast<int>(wrong_.size());
         std::vector<int> counts(id(world_.size())), starts(counts);
@@ -94,7 +94,7 @@ class Checker {
         }
     }
 
-    int first_;  // rank of the world that is rank 0 of the group
+    int first_;  // rank in the world of the group's rank 0
     int rank_ = 0, size_ = 0;
     MPI_Comm group_ = MPI_COMM_NULL;
     const World& world_;

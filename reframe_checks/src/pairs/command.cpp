@@ -1,8 +1,8 @@
-// pairs: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time. Of more nodes
-// than are asked for as the most, a sample of the pairs (schedule.hpp).
+// pairs: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time. Above a given
+// number of nodes, it measures a sample of the pairs (schedule.hpp).
 //
-// Every message is compared with what its sender has sent, outside of what is timed, and so are the results of collectives
-// over all ranks after the pairs.
+// Every message is compared with the sent one, outside of the timed part. After the pairs, so are the results of
+// collectives over all ranks.
 
 #include <cstdint>
 #include <cstdio>
@@ -19,9 +19,9 @@
 namespace measure::pairs {
 namespace {
 
-constexpr int kAloneRepeats = 3;  // of which the best counts
+constexpr int kAloneRepeats = 3;  // the best one counts
 constexpr int kCollectiveRepeats = 5;
-constexpr int kCollectiveGroup = 64;  // ranks that make collectives together where pairs are sampled
+constexpr int kCollectiveGroup = 64;  // ranks per collective if pairs are sampled
 
 struct Chosen {
     Settings settings;
@@ -67,8 +67,8 @@ json rows(const std::vector<double>& values, std::size_t nodes) {
     return matrix;
 }
 
-// Of the pairs of each round, packets that both nodes sent meanwhile, and how many of them got lost; messages whose content
-// was compared in this round and alone, and how many of them had another.
+// Adds to the pairs of each round: packets that both nodes sent meanwhile, and lost packets; messages compared in this
+// round and alone, and messages with wrong content.
 void add_counts(json& rounds, const Matrices& matrices, const Matrices& at_end, std::size_t nodes) {
     const auto both = [nodes](const std::vector<double>& counts, const json& pair) {
         const auto first = pair[0].get<std::size_t>();
@@ -105,7 +105,7 @@ json measured_in_rounds(Sweep& sweep, const Layout& layout, bool speaks) {
     return rounds;
 }
 
-// The nodes of the blocks that did not arrive as they should.
+// Runs the collectives; returns the nodes of wrong blocks.
 json checked_collectives(const World& world, const Layout& layout, const Chosen& chosen, int group) {
     std::vector<int> node_of(static_cast<std::size_t>(world.size()));
     for (std::size_t node = 0; node < layout.nodes.size(); ++node) {
@@ -125,7 +125,7 @@ json checked_collectives(const World& world, const Layout& layout, const Chosen&
     return found;
 }
 
-// Of what rank 0 has found, measures again alone what stands out; every rank then knows these pairs.
+// Re-measures alone the outstanding pairs that rank 0 found; every rank then knows these pairs.
 std::vector<Pair> measure_alone(Sweep& sweep, const std::vector<PairFigures>& figures, const Chosen& chosen, int rank) {
     std::vector<Pair> pairs;
     if (rank == 0 && chosen.alone_share > 0) {
@@ -135,7 +135,7 @@ std::vector<Pair> measure_alone(Sweep& sweep, const std::vector<PairFigures>& fi
     MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
     pairs.resize(static_cast<std::size_t>(count));
     MPI_Bcast(pairs.data(), 2 * count, MPI_INT, 0, MPI_COMM_WORLD);
-    // Repeats of a pair are apart in time, so that what disturbs one does not disturb all.
+    // Repeats of a pair are apart in time, so that a disturbance does not affect all.
     for (int repeat = 0; repeat < kAloneRepeats; ++repeat) {
         for (const Pair& pair : pairs) {
             sweep.run({pair});
@@ -152,7 +152,7 @@ json alone_entry(const Layout& layout, const PairFigures& figures) {
             {"to_first_MBps", rounded(figures.to_first_mbps)}};
 }
 
-// What both documents have: which pairs it has, how they were measured, on which nodes.
+// Returns the common part of both documents: kind of pairs, settings, nodes.
 json head(const char* pairs, const Layout& layout, const Chosen& chosen) {
     return {
         {"pairs", pairs},
@@ -164,7 +164,7 @@ json head(const char* pairs, const Layout& layout, const Chosen& chosen) {
     };
 }
 
-// Of the names, each with an end of line: a figure is of the node whose number it has, so their order counts.
+// Returns the checksum of the names, each with a line end: figures refer to nodes by number, so the order counts.
 std::uint32_t checksum_of(const std::vector<std::string>& nodes) {
     Crc32 checksum;
     for (const std::string& node : nodes) {
@@ -246,7 +246,7 @@ void measure(const Run& run, const Chosen& chosen) {
         {"rounds", rounds},
         {"latency_us", rows(matrices.latency_us, layout.nodes.size())},
         {"bandwidth_MBps", rows(matrices.bandwidth_mbps, layout.nodes.size())},
-        // Two entries cut and joined would pass for one; the number of them tells.
+        // The number reveals two entries that were cut and joined.
         {"alone_pairs", alone.size()},
         {"alone", alone},
         {"operations", collectives.size()},

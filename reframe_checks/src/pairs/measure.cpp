@@ -51,7 +51,7 @@ double PairMeasurement::lead_latency(int partner) {
 
 void PairMeasurement::follow_latency(int partner) {
     for (;;) {
-        // What ends it is no content: that may be wrong.
+        // The tag ends the loop, not the content, which may be wrong.
         MPI_Status status;
         MPI_Recv(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         if (status.MPI_TAG == kStop) {
@@ -61,7 +61,7 @@ void PairMeasurement::follow_latency(int partner) {
     }
 }
 
-// Seconds that a window takes, from the first message to the partner's word that all are there.
+// Returns the seconds of a window, from the first message to the partner's acknowledgement of all.
 double PairMeasurement::send_window(int partner, int messages) {
     MPI_Send(&messages, 1, MPI_INT, partner, kAnnounce, MPI_COMM_WORLD);
     // The receives are posted before the clock starts.
@@ -77,7 +77,7 @@ double PairMeasurement::send_window(int partner, int messages) {
 }
 
 double PairMeasurement::send_bandwidth(int partner) {
-    // One message warms up and says how many fit into the time on a link that may be very slow.
+    // One message warms up; its time determines how many messages fit, since a link may be very slow.
     const double one = send_window(partner, 1);
     const double affordable = settings_.seconds / settings_.repeats / std::max(one, 1e-9);
     const int messages = static_cast<int>(std::clamp(affordable, 1.0, static_cast<double>(settings_.window)));

@@ -23,7 +23,7 @@ std::vector<std::string> words(const std::string& line) {
     return {std::istream_iterator<std::string>(stream), {}};
 }
 
-// Two lines begin with the table's name: the names of its columns, then the values.
+// Two lines begin with the table's name: column names, then values.
 std::int64_t value_in(std::string_view text, const std::string& table, const std::string& column) {
     std::istringstream lines{std::string(text)};
     std::vector<std::string> names;

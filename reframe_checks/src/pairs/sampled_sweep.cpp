@@ -19,7 +19,7 @@ namespace measure::pairs {
 
 namespace {
 
-// Figures of so many rounds are gathered at once: between rounds, when nothing is measured.
+// Rounds gathered at once, between rounds, when no measurement runs.
 constexpr int kRoundsAtOnce = 16;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
@@ -34,7 +34,7 @@ std::uint32_t counted(double count) {
     return static_cast<std::uint32_t>(std::min(count, 4294967295.0));
 }
 
-// A file that is there whole or not at all, written piece by piece.
+// A file that is complete or absent, written piece by piece.
 class Pieces {
   public:
     explicit Pieces(std::filesystem::path path) : path_(std::move(path)), unfinished_(path_.string() + ".part") {
@@ -67,7 +67,7 @@ class Pieces {
     Crc32 crc32_;
 };
 
-// Of both nodes' ranks; `of(rank)` is what that rank measured in the round.
+// Combines the figures of both nodes' ranks; `of(rank)` returns the figures that this rank measured in the round.
 template <typename FiguresOf>
 Record combined(const Pair& pair, const Layout& layout, const FiguresOf& of) {
     PairFigures figures{pair, kNothing, 0, 0, 0, 0};

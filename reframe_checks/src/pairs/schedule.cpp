@@ -12,17 +12,17 @@
 namespace measure::pairs {
 namespace {
 
-// An odd number gets a bye: who meets it is idle.
+// With an odd number, one place is a bye: its partner is idle.
 int seats(int nodes) {
     return nodes + nodes % 2;
 }
 
-constexpr int kWithinShare = 4;  // one of so many rounds at most is within leaves
+constexpr int kWithinShare = 4;  // at most one round in this many is within leaves
 
 class Random {
   public:
     explicit Random(std::uint64_t seed) : state_(mixed(seed)) {}
-    // Below `bound`; the modulo prefers none by more than one in 2^32.
+    // Returns a number below `bound`; the modulo's bias is at most one in 2^32.
     std::size_t below(std::size_t bound) {
         state_ += kStride;
         return static_cast<std::size_t>(mixed(state_) % bound);
@@ -119,7 +119,8 @@ std::vector<Pair> SampledSchedule::between_leaves(int number) const {
         for (std::size_t place = 0; place < both; ++place) {
             meet(one[place], other[place]);
         }
-        // What has no partner there stays on its leaf, and out of the way of the others; of an odd number one is idle.
+        // A node without a partner stays on its leaf and does not disturb the others; with an odd number, one node is
+        // idle.
         const std::vector<int>& larger = one.size() > both ? one : other;
         const std::size_t half = (larger.size() - both) / 2;
         for (std::size_t place = both; place < both + half; ++place) {

@@ -55,7 +55,7 @@ double Sweep::run(const std::vector<Pair>& pairs) {
             heartbeat::phase(kPatience_s + 2 * seconds_, what + layout_.nodes[column]);
         }
     };
-    // Barriers between the three, so that all pairs do the same at the same time.
+    // Barriers between the three parts, so that all pairs do the same at the same time.
     begin("latency with ");
     if (leads) {
         latency_us_[column] = std::fmin(latency_us_[column], measurement_.lead_latency(partner));

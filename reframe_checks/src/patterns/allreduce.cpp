@@ -1,17 +1,19 @@
 // Sums over all ranks, of 8 bytes to 1 MiB, by the hosts or in the network.
 //
-// `host`: MPI_Allreduce. On a real machine the sum in the network is the same call, with the library's offload switched on by
-// the environment: HCOLL_ENABLE_SHARP=3 (HCOLL of HPC-X, OMPI_MCA_coll_hcoll_enable=1) or UCC_TLS=sharp,ucp with
-// OMPI_MCA_coll_ucc_enable=1; so only `host` runs there.
+// `host`: MPI_Allreduce. On a real machine the sum in the network is the same call, with the library's offload switched
+// on by the environment: HCOLL_ENABLE_SHARP=3 (HCOLL of HPC-X, OMPI_MCA_coll_hcoll_enable=1) or UCC_TLS=sharp,ucp with
+// OMPI_MCA_coll_ucc_enable=1. So only `host` runs there.
 //
-// `in-network`, in a simulation: aggregation as SHARP does it. The last ranks are aggregators, which the host file puts on
-// switches. They form a tree: `tree` is a text file with a line `AGGREGATOR: CHILD CHILD ...` for each, all of them ranks. Each rank
-// sends to its parent, which adds up what comes from its children, waits `level_latency_us` and sends the sum on; the root's sum goes
-// back the same way. Messages go in segments of at most `segment_bytes`, each as soon as it can, so that long ones
-// stream; only the first waits for the latency.
+// `in-network`, in a simulation: aggregation as in SHARP. The last ranks are aggregators, which the host file puts on
+// switches. They form a tree: `tree` is a text file with a line `AGGREGATOR: CHILD CHILD ...` for each, all of them
+// ranks. Each rank sends to its parent. The parent adds up its children's values, waits `level_latency_us` and sends
+// the sum on; the root's sum goes back the same way. Messages go in segments of at most `segment_bytes`, each as soon
+// as possible, so that long messages stream; only the first segment waits for the latency.
 //
-// Time = the longest of all ranks from giving its values to having the sum; all start together; the median counts. Every element
-// of every sum is compared with what it has to be. CPU time, on a real machine: of all threads of a rank within the sums (clock
+// The time is the longest of all ranks, from giving the values to receiving the sum. All ranks start together; the
+// median counts. Every element of every sum is compared with its expected value. CPU time, on a real machine: of all
+// threads of a rank during the sums (clock CLOCK_PROCESS_CPUTIME_ID), divided by their number; the mean of the ranks. A
+// polling library uses as much CPU time as it waits.
 // CLOCK_PROCESS_CPUTIME_ID), over their number; the mean of the ranks. A library that polls takes as long as it waits.
 
 #include <time.h>
@@ -90,7 +92,7 @@ double element(double of_ranks, double ranks, std::size_t place, int iteration) 
     return of_ranks * static_cast<double>(place % 97 + 1) + ranks * iteration;
 }
 
-// Seconds on a CPU of all threads of this process.
+// Returns the CPU seconds of all threads of this process.
 double on_cpu() {
     timespec used{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -112,7 +114,7 @@ class Reduction {
         MPI_Comm_split(MPI_COMM_WORLD, aggregates() ? 1 : 0, run.rank(), &peers_);
     }
     ~Reduction() {
-        if (std::uncaught_exceptions() == 0) {  // all ranks have to come here
+        if (std::uncaught_exceptions() == 0) {  // all ranks must call this
             MPI_Comm_free(&peers_);
         }
     }
@@ -123,13 +125,13 @@ class Reduction {
     [[nodiscard]] int aggregators() const { return run_.size() - ranks_; }
     [[nodiscard]] bool aggregates() const { return !place_.children.empty(); }
 
-    // The times of each iteration, and CPU time, on rank 0.
+    // Returns the times of each iteration, and the CPU time, on rank 0.
     json measured(std::size_t count) {
         std::vector<double> own(count);
         std::vector<double> sum(count);
         std::vector<double> seconds;
         double cpu_s = 0;
-        // The first one warms up.
+        // The first iteration warms up.
         for (int iteration = -1; iteration < run_.options().iterations; ++iteration) {
             if (aggregates()) {
                 aggregate(count);
@@ -205,14 +207,14 @@ class Reduction {
         run_.wait_all(requests, "the sum from aggregator " + std::to_string(place_.parent));
     }
 
-    // Segments go up and down at the same time, each as soon as it can.
+    // Segments go up and down at the same time, each as soon as possible.
     void aggregate(std::size_t count) {
         std::vector<double> up(count);
         std::vector<double> down(count);
         const std::size_t children = place_.children.size();
         std::vector<std::vector<double>> given(children, std::vector<double>(count));
         std::vector<Segment> segments = each_segment(count);
-        // Of each segment those from the children, and at the end those from the parent.
+        // For each segment: receives from the children, and finally from the parent.
         std::vector<MPI_Request> awaited;
         for (const Segment& segment : segments) {
             for (std::size_t child = 0; child < children; ++child) {
@@ -241,7 +243,7 @@ class Reduction {
             if (++segment.arrived < children) {
                 continue;
             }
-            if (segment.number == 0) {  // what streams behind it does not wait again
+            if (segment.number == 0) {  // following segments stream and do not wait again
                 nap(options_.level_latency_us * 1e-6);
             }
             if (place_.parent >= 0) {

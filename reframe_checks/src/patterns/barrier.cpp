@@ -1,10 +1,10 @@
 // Barrier by puts of one word and polling, by the ring or by recursive doubling (NSIM-ACE 4.2).
 //
-// Time of a barrier = the longest of all ranks from entering it to leaving it, all entering together; of `iterations` barriers
-// the minimum is the paper's figure (of 100 there) and the median what a program sees.
+// The time of a barrier is the longest of all ranks from entry to exit, all entering together. Over `iterations`
+// barriers (100 in the paper), the minimum is the paper's figure, and the median is the cost for a program.
 //
-// That it is a barrier is proved first: a rank comes late, says so to every rank by a put that is complete before it enters, and
-// whoever leaves without having that word was let out too early.
+// First, the program proves that it is a barrier: one rank comes late. It announces this to every rank by a put that is
+// complete before it enters. A rank that leaves without this word left too early.
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,7 +16,7 @@
 namespace measure::patterns {
 namespace {
 
-// The others have long gone, if the barrier lets them.
+// The others have left long ago, if the barrier lets them.
 constexpr double kLate_s = 2e-3;
 
 void require_that_all_wait(const Run& run, PutBarrier& barrier) {

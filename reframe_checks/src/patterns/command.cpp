@@ -1,6 +1,7 @@
-// pattern: communication patterns of RDMA and messages, each a subcommand and a file of its own, which says what is measured.
+// pattern: communication patterns of RDMA and messages. Each pattern is a subcommand with its own file, which describes
+// it.
 //
-// What arrives is compared with what was sent; a wrong byte ends the program with its place.
+// Every received message is compared with the sent one; a wrong byte ends the program with its place.
 
 #include "common/subcommand.hpp"
 #include "patterns/patterns.hpp"
@@ -74,7 +75,7 @@ std::vector<Subcommand> define(CLI::App& app) {
     all.require_subcommand(1);
     all.fallthrough();
     add_common(all, *common);
-    // A pattern with options of its own.
+    // A pattern with its own options.
     const auto one = [&]<typename Own>(const char* name, const char* what, void (*measure)(const Run&, const Own&),
                                        void (*add)(CLI::App&, Own&)) {
         const auto own = std::make_shared<Own>();
@@ -82,7 +83,7 @@ std::vector<Subcommand> define(CLI::App& app) {
         add(sub, *own);
         return Subcommand{&sub, common, [own, measure](const Run& run) {
             run.require_several_ranks();
-            // All ranks have talked before anything is timed.
+            // All ranks exchange messages before any timing.
             static_cast<void>(run.node_of());
             measure(run, *own);
         }};

@@ -1,24 +1,25 @@
-// Congestion: what some nodes lose of latency, bandwidth and small sums while the others load the network, as GPCNeT defines it
-// (Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks", SC 2019).
+// Congestion: loss of latency, bandwidth and speed of small sums on some nodes while others load the network, as GPCNeT
+// defines it (Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC
+// Networks", SC 2019).
 //
-// The nodes alternate, so that below every switch there are both kinds: with `victims` = 0.5 every second is a victim, with 0.2,
-// as in GPCNeT, every fifth. Victims take samples, all of them starting together, the longest of all victims counts:
+// The nodes alternate, so that every switch has both kinds: with `victims` = 0.5 every second node is a victim, with
+// 0.2, as in GPCNeT, every fifth. All victims start a sample together; the slowest victim counts:
 //
-//   latency    8 bytes to both neighbours in a ring of random order, and as much from both
-//   bandwidth  128 KiB likewise
+//   latency    8 bytes to both neighbours in a ring of random order, and the same from both
+//   bandwidth  the same with 128 KiB
 //   allreduce  a sum of one double over all victims
 //
-// In each of `rounds` rounds, `iterations` samples of each alone, while the aggressors sleep, and as many beside them, after their
-// first operation. What aggressors do, `loads`, one after the other:
+// Each of `rounds` rounds takes `iterations` samples of each alone, while the aggressors sleep. Then it takes as many
+// beside the aggressors, after their first operation. The aggressors run the `loads` one after the other:
 //
-//   compute     additions; nothing goes over the network. The control: an impact of this is not the network's.
-//   all-to-all  each sends `aggressor_bytes` to every other
+//   compute     additions without network traffic. The control: its impact does not come from the network.
+//   all-to-all  each sends `aggressor_bytes` to every other aggressor
 //   incast      all but one send `aggressor_bytes` eight times to that one
-//   put-incast  likewise by MPI_Put and MPI_Win_flush
-//   broadcast   one sends `aggressor_bytes` to all eight times
+//   put-incast  the same by MPI_Put and MPI_Win_flush
+//   broadcast   one sends `aggressor_bytes` eight times to all
 //
-// Impact = the median (or 99th percentile) beside over that alone; the program leaves that to the reader of its samples. What
-// victims receive is compared with what was sent.
+// The impact is the median (or 99th percentile) beside the load, divided by the same alone; the reader of the samples
+// computes it. Messages that victims receive are compared with the sent ones.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ namespace measure::patterns {
 namespace {
 
 constexpr int kWindow = 8;
-constexpr double kQuiet_s = 1e-3;  // between two looks for a command: who waits takes no core from the others
+constexpr double kQuiet_s = 1e-3;  // between two polls for a command: a waiting rank takes no core from the others
 constexpr int kCommandTag = 77;
 constexpr int kStop = 0;
 constexpr int kGo = 1;
@@ -43,7 +44,7 @@ const std::map<std::string, int> kVictimBytes = {{"latency", 8}, {"bandwidth", 1
 
 bool is_victim(int node, double share) { return std::floor(node * share) > std::floor((node - 1) * share); }
 
-// A command of the first victim to all aggressors, who wait for it asleep.
+// A command of the first victim to all aggressors, which sleep until then.
 class Commands {
   public:
     Commands(const Run& run, std::vector<int> aggressors) : run_(run), aggressors_(std::move(aggressors)) {}
@@ -76,7 +77,7 @@ class Commands {
     std::vector<int> aggressors_;
 };
 
-// What an aggressor does again and again.
+// The repeated operation of an aggressor.
 class Load {
   public:
     Load(const Run& run, const Congestion& options, const std::string& name, MPI_Comm peers)
@@ -100,7 +101,7 @@ class Load {
     Load(const Load&) = delete;
     Load& operator=(const Load&) = delete;
 
-    // Until the first victim says stop; returns how often.
+    // Runs until the first victim says stop; returns the number of operations.
     int until_stopped() {
         int operations = 0;
         for (bool goes_on = true; goes_on;) {
@@ -162,7 +163,7 @@ class Load {
         MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     }
 
-    // In a load of messages all have to leave the loop at the same operation.
+    // In a load of messages, all ranks must leave the loop at the same operation.
     [[nodiscard]] bool all_stopped() const {
         int stops = Commands::has_come() ? 1 : 0;
         if (name_ != "compute") {
@@ -171,7 +172,7 @@ class Load {
         return stops != 0;
     }
 
-    // Of the first aggressor, to the first victim.
+    // Sends the first aggressor's counts to the first victim.
     void report(int operations) const {
         if (rank_ == 0) {
             MPI_Send(&operations, 1, MPI_INT, 0, kCommandTag, MPI_COMM_WORLD);
@@ -208,7 +209,7 @@ class Victim {
         right_ = order[at((place + 1) % size)];
     }
 
-    // The times of each sample, on the first victim.
+    // Returns the times of each sample, on the first victim.
     json samples(const std::string& of) {
         std::vector<double> seconds;
         for (int iteration = 0; iteration < run_.options().iterations; ++iteration, ++sample_) {
@@ -219,7 +220,7 @@ class Victim {
 
   private:
     double exchange(int bytes) {
-        // To and from the left, then the right.
+        // Sends and receives with the left neighbour, then with the right one.
         const std::array<int, 2> neighbour = {left_, right_};
         std::array<std::vector<char>, 2> sent;
         std::array<std::vector<char>, 2> received;
@@ -272,7 +273,7 @@ class Victim {
 
 const std::array<const char*, 3> kVictimPatterns = {"latency", "bandwidth", "allreduce"};
 
-// All samples of one load: each pattern's of all rounds in one list, and the aggressors' operations of each round.
+// All samples of one load: each pattern's of all rounds in one list, and the aggressors' operations in each round.
 json beside(const Run& run, const Congestion& options, const std::string& name, Victim& victim, const Commands& commands,
             int first_aggressor) {
     json found = {{"load", name}, {"operations", json::array()}};

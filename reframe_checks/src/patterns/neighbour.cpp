@@ -1,11 +1,11 @@
-// Exchange on a task graph, as that of the EMT application: every rank with each rank that it shares lines with.
+// Exchange on a task graph, as in the EMT application: every rank with each rank that shares lines with it.
 //
-// The graph is a text file: on each line two ranks, how many lines join them, and the bytes that each line sends in each
-// direction; `#` begins a comment. Message `pair`: one for each pair of ranks and direction, of all its lines' bytes;
-// `line`: one for each line.
+// The graph is a text file. Each line has two ranks, the number of lines that join them, and the bytes that each line
+// sends in each direction; `#` begins a comment. Message `pair`: one message per pair of ranks and direction, with all
+// lines' bytes; `line`: one message per line.
 //
-// Time of an exchange = the longest of all ranks from posting the first message to the arrival of all; all start together; the
-// median counts.
+// The time of an exchange is the longest of all ranks from posting the first message to the arrival of all messages.
+// All ranks start together; the median counts.
 
 #include <fstream>
 #include <set>
@@ -56,7 +56,7 @@ std::vector<Edge> read_graph(const std::filesystem::path& path, int ranks) {
     return edges;
 }
 
-// What goes to a neighbour and what comes from it.
+// Messages to and from a neighbour.
 struct Link {
     int neighbour;
     int messages;

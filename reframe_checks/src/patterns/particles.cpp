@@ -1,18 +1,20 @@
 // Exchange of particles after a domain decomposition (NSIM-ACE 4.3): irregular puts, most of them to neighbours in space.
 //
-// Model: `drawn` particles, half of them anywhere in a unit cube and half in eight clumps; orthogonal recursive bisection
-// gives each rank a domain with the same number, cutting across each axis by turns. Each clump and each particle outside of them
-// then drifts by a normal deviate of `drift` in every direction, particles of a clump by 0.3 of that among themselves; the domains are made
-// anew, and each rank sends what left its domain to the rank that has it now. A drawn particle stands for `record_bytes` of
-// the particles around it. All follows from the seed; with the defaults the largest put is
-// 2.1 MB at 32 ranks and 0.76 MB at 128; in the paper 2.1 and 0.79 MB.
+// Model: `drawn` particles, half of them anywhere in a unit cube and half in eight clumps. Orthogonal recursive
+// bisection gives each rank a domain with the same number of particles, cutting across each axis in turn. Then each
+// clump, and each particle outside of clumps, drifts by a normal deviate of `drift` in every direction. Particles of a
+// clump also drift by 0.3 of that among themselves. The domains are computed again, and each rank sends particles that
+// left its domain to their new rank. A drawn particle stands for `record_bytes` of the particles around it. The seed
+// determines everything. With the defaults the largest put is 2.1 MB at 32 ranks and 0.76 MB at 128; in the paper 2.1
+// and 0.79 MB.
 //
-// Barrier `before`: all ranks enter it (recursive doubling by puts), then each packs for one receiver after the other and puts
-// at once what is packed. `after`: each packs for all receivers, enters the barrier, then puts. The end is a word to each
-// receiver when the puts are complete; t ends when those of all senders have come.
-// Pack time = the packing alone; put time = the time from start to end less packing; each the longest of all ranks in the
-// iteration; the best iteration by total time counts. Packing copies records in an irregular order, in a simulation it takes
-// bytes / `pack_gb_s` instead. Without the traffic inside nodes all is packed, and what stays in a node is not put.
+// Barrier `before`: all ranks enter it (recursive doubling by puts). Then each packs for one receiver after the other,
+// and puts each packed block at once. `after`: each packs for all receivers, enters the barrier, then puts. When the
+// puts are complete, each receiver gets a word; t ends when the words of all senders have arrived. The pack time is the
+// packing alone. The put time is the time from start to end less packing. Each is the longest of all ranks in the
+// iteration; the iteration with the best total time counts. Packing copies records in an irregular order; in a
+// simulation it takes bytes / `pack_gb_s` instead. Without traffic inside nodes, all records are packed, but data that
+// stays in a node is not put.
 
 #include <algorithm>
 #include <array>
@@ -33,12 +35,12 @@ using Point = std::array<float, 3>;
 constexpr std::size_t kClumps = 8;
 constexpr double kClumpWidth = 0.08;
 constexpr double kOwnShare = 0.3;
-constexpr std::uint64_t kFirstSeed = 3;  // so that seed 1 gives puts of about the paper's sizes
+constexpr std::uint64_t kFirstSeed = 3;  // gives puts of about the paper's sizes with seed 1
 
-// Of every second particle.
+// Applies to every second particle.
 std::uint64_t clump_of(std::size_t particle) { return (particle / 2) % kClumps; }
 
-// Evenly from 0 to below 1, by its number.
+// Returns a number from 0 to below 1, spread evenly, for a particle's number.
 double even(std::uint64_t seed, std::uint64_t number) {
     return static_cast<double>(mixed(seed * 0x2545f4914f6cdd1dULL + number) >> 11U) * 0x1p-53;
 }
@@ -60,7 +62,7 @@ std::vector<Point> drawn_points(std::uint64_t seed, int count) {
     return points;
 }
 
-// Gives the points of `indices` to the ranks from `first` on, cutting across each axis by turns.
+// Gives the points of `indices` to the ranks from `first` on, cutting across each axis in turn.
 void bisect(const std::vector<Point>& points, std::span<int> indices, int first, int ranks, std::size_t axis,
             std::vector<int>& owner) {
     if (ranks == 1) {
@@ -92,7 +94,7 @@ struct Transfer {
     int records;
 };
 
-// Of all ranks, in the order of senders and receivers.
+// Transfers of all ranks, in the order of senders and receivers.
 std::vector<Transfer> transfers(const Run& run, const Particles& options) {
     std::vector<Transfer> all;
     if (run.rank() == 0) {
@@ -134,8 +136,8 @@ std::vector<Transfer> transfers(const Run& run, const Particles& options) {
     return all;
 }
 
-// What this rank puts or gets put, with where it begins in the sender's and in the receiver's memory, and which of the
-// receiver's words says that it is there.
+// A block that this rank puts or receives: its place in the sender's and in the receiver's memory, and the receiver's
+// word that announces it.
 struct Part {
     int sender;
     int receiver;
@@ -248,7 +250,8 @@ class Exchange {
     }
 
   private:
-    // Real records lie in another order than they are sent in: of n the m-th is where m * stride mod n says.
+    // The order of real records in memory differs from the order of sending: of n records, the m-th lies at m * stride
+    // mod n.
     [[nodiscard]] std::size_t stride(std::size_t records) const {
         std::size_t step = records / 3 * 2 + 1;
         while (std::gcd(step, records) != 1) {
@@ -287,7 +290,7 @@ class Exchange {
         }
     }
 
-    // Against what the sender prepared, in the order in which it was packed.
+    // Compares with the sender's records, in the order of packing.
     void require(const Part& part, std::span<const char> received, int iteration) const {
         const Label label{part.sender, part.receiver, iteration};
         if constexpr (kSimulated) {

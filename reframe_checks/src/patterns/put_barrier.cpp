@@ -58,8 +58,8 @@ PutBarrier::PutBarrier(const Run& run, BarrierKind kind)
     if constexpr (kSimulated) {
         run_.start_together();
         const auto puts = [](const BarrierStep& step) { return step.put_to >= 0; };
-        const auto step = std::find_if(steps_.begin(), steps_.end(), puts);  // there is one
-        words_.learn_to_flush(word_of(run_.rank(), step->slot, 0), step->put_to, at(step->slot));  // a word of no barrier
+        const auto step = std::find_if(steps_.begin(), steps_.end(), puts);  // always found
+        words_.learn_to_flush(word_of(run_.rank(), step->slot, 0), step->put_to, at(step->slot));  // number 0: no barrier
         run_.start_together();
     }
 }
@@ -71,7 +71,7 @@ void PutBarrier::wait() {
             words_.put(word_of(run_.rank(), step.slot, number_), step.put_to, at(step.slot));
         }
         if (step.wait_for >= 0) {
-            // The sender may be in the next barrier already, when all have come to this one.
+            // The sender may already be in the next barrier, if all have reached this one.
             const auto expected = [&](std::uint64_t number) { return word_of(step.wait_for, step.slot, number); };
             words_.wait(at(step.slot), step.wait_for, expected(number_), expected(number_ + 1));
         }

@@ -1,11 +1,13 @@
-// Random ring of HPC Challenge, as NSIM-ACE 4.1 measures it: the ranks form one ring in a random order, and each sends `bytes`
-// to its left and to its right neighbour at once while it receives as much from both.
+// Random ring of HPC Challenge, as in NSIM-ACE 4.1: the ranks form one ring in a random order. Each rank sends `bytes`
+// to its left and to its right neighbour at once, while it receives the same from both.
 //
-// Bandwidth of a process = 2 * bytes / t, t: the longest of all ranks in the iteration; the best iteration counts. (HPC
-// Challenge takes the geometric mean over ten orders; NSIM-ACE, and this program, one. Its own bytes are 2,000,000.)
+// The bandwidth of a process is 2 * bytes / t, with t the longest of all ranks in the iteration; the best iteration
+// counts. (HPC Challenge takes the geometric mean over ten orders; NSIM-ACE and this program use one. HPC Challenge
+// uses 2,000,000 bytes.)
 //
-// Ways: `isend` (MPI_Isend, MPI_Irecv, MPI_Waitall); `put` (MPI_Put into both neighbours, MPI_Win_flush, then a word into both,
-// whose arrival they poll for: t ends when both have come); `get` (MPI_Get from both neighbours, MPI_Win_flush).
+// Ways: `isend` (MPI_Isend, MPI_Irecv, MPI_Waitall); `put` (MPI_Put into both neighbours, MPI_Win_flush, then a word
+// into both, which they poll for: t ends when both words have arrived); `get` (MPI_Get from both neighbours,
+// MPI_Win_flush).
 
 #include <array>
 
@@ -16,7 +18,7 @@
 namespace measure::patterns {
 namespace {
 
-// Blocks of what is sent and received: with the left and the right neighbour.
+// Blocks of sent and received data: with the left and the right neighbour.
 constexpr int kLeft = 0;
 constexpr int kRight = 1;
 
@@ -26,7 +28,7 @@ struct Ring {
     std::array<int, 2> neighbour;
 
     [[nodiscard]] std::span<char> block(std::span<char> both, int side) const { return both.subspan(at(side) * bytes, bytes); }
-    // What the rank sends to that side arrives in the receiver's block of the other side.
+    // Data sent to one side arrives in the receiver's block of the other side.
     void fill_all(std::span<char> sent, int iteration) const {
         for (const int side : {kLeft, kRight}) {
             fill(block(sent, side), {run.rank(), neighbour[at(side)], iteration, 1 - side});
@@ -111,7 +113,7 @@ std::vector<double> by_gets(const Ring& ring) {
         window.complete();
         seconds.push_back(now() - start);
         ring.require_all(received, iteration);
-        // No rank fills its memory again before its neighbours have got it.
+        // No rank fills its memory again before its neighbours have read it.
         ring.run.start_together();
     }
     return seconds;

@@ -12,17 +12,17 @@
 namespace measure::patterns {
 namespace {
 
-// MPICH 4.0.2 puts elsewhere when the windows of one node are of 8 bytes or so; whole pages are right everywhere.
+// MPICH 4.0.2 puts to a wrong place if the windows of one node have about 8 bytes; whole pages are right everywhere.
 constexpr std::size_t kPage = 4096;
-// More looks than this without a word: the sender may need this core.
+// After this many polls without a word, yield: the sender may need this core.
 constexpr unsigned kSpins = 200;
-// Whoever waits for longer makes sure that what it has put itself is on its way: MPI may wait with a put for a flush.
+// After a longer wait, a rank flushes its own puts: MPI may hold a put back until a flush.
 constexpr double kFlushAfter_s = 1e-3;
-// What a look takes in a simulation. So that there are not too many: none before this share of the shortest of the last waits, and
-// after a long wait a word is seen later by a share of it.
+// Time of a poll in a simulation. To limit the polls, the first one comes after this share of the shortest recent wait.
+// After a long wait, the interval grows in proportion to it.
 constexpr double kLook_s = 2e-8;
 constexpr std::size_t kUnderWay = 8;
-// A word has long arrived.
+// The word has arrived long before this time.
 constexpr double kArrives_s = 1e-3;
 constexpr double kSure = 0.9;
 constexpr double kLongWait_s = 5e-6;
@@ -37,7 +37,7 @@ Window::Window(const Run& run, std::size_t bytes, std::vector<int> partners)
     run_.waits_for("a window of all ranks");
     MPI_Win_allocate(static_cast<MPI_Aint>((bytes / kPage + 1) * kPage), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &window_);
     std::memset(base_, 0, bytes);
-    // In an order of its own each rank might wait for another; shared locks are granted at once.
+    // Shared locks are granted at once; with exclusive locks, each rank might wait for another.
     for (const int partner : partners_) {
         MPI_Win_lock(MPI_LOCK_SHARED, partner, MPI_MODE_NOCHECK, window_);
     }
@@ -48,7 +48,7 @@ Window::Window(const Run& run, std::size_t bytes, std::vector<int> partners)
 
 Window::~Window() {
     if (std::uncaught_exceptions() > 0) {
-        return;  // all ranks would have to come here; they end when what is wrong has been said
+        return;  // does not free the window, which needs all ranks; they end when the error is reported
     }
     run_.waits_for("the end of a window");
     for (const int partner : partners_) {
@@ -121,7 +121,7 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
         } else {
             int done = 0;
             MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
-            // Without a request that does nothing, and a put that comes as a message needs its target.
+            // Without a request the test does nothing, but a put sent as a message needs progress at its target.
             MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE);
             if (!flushed && time - since > kFlushAfter_s) {
                 window_.complete();

@@ -1,14 +1,14 @@
-// One rank on each node. Every rank sends a number of bytes to the next one, in messages of 1 MiB of which several are in flight,
-// and receives as many from the one before; then the same the other way round. Before and after that it reads, of its node, the
-// bytes sent and received of
-//   - every network interface (/sys/class/net/NAME/statistics/tx_bytes, rx_bytes), but the loopback's,
+// One rank on each node. Every rank sends a number of bytes to the next one, in messages of 1 MiB with several in
+// flight, and receives as many from the previous one; then the same in the other direction. Before and after, it reads
+// the bytes sent and received on its node by
+//   - every network interface (/sys/class/net/NAME/statistics/tx_bytes, rx_bytes), except the loopback,
 //   - every port of an RDMA adapter (/sys/class/infiniband/NAME/ports/N/counters/port_xmit_data, port_rcv_data, in units
-//     of four bytes), which TCP over the same adapter counts, too.
-// Rank 0 writes the differences of all nodes as JSON, and which interfaces are IP over InfiniBand or Omni-Path: these
-// count what TCP sends, and nothing of RDMA.
+//     of four bytes), which also counts TCP over the same adapter.
+// Rank 0 writes the differences of all nodes as JSON, and the interfaces that are IP over InfiniBand or Omni-Path:
+// these count TCP's bytes, but no RDMA.
 //
-// With --gpus FIRST SECOND messages lie in the memory of GPUs: of ranks with an even number in that of the GPU FIRST, of the
-// others in that of SECOND; then the JSON says which GPU each node took, and where it is on PCIe.
+// With --gpus FIRST SECOND, messages lie in GPU memory: on GPU FIRST for even ranks, on GPU SECOND for odd ranks. Then
+// the JSON also names each node's GPU and its PCIe address.
 //
 // Rate from a neighbour = bytes / (time from a barrier to the arrival of its last message), all nodes at the same time.
 
@@ -67,7 +67,7 @@ bool ip_over_infiniband(const std::string& name) {
     return number_in(fs::path("/sys/class/net") / name / "type") == kInfiniBand;
 }
 
-// What a rank sends, and where it receives; before something arrives, that holds what no rank sends to it.
+// Send and receive buffers of a rank; before a message arrives, its buffer holds bytes that no rank sends there.
 struct Buffers {
     Buffers(std::unique_ptr<MessageMemory> where, int rank)
         : memory(std::move(where)), out(memory->filled(kMessage, static_cast<char>(rank))) {
@@ -80,12 +80,12 @@ struct Buffers {
     std::vector<char*> in;
 };
 
-// Sends messages to one rank while it receives as many from another, neither of which waits for the other. Returns the seconds
-// until the last one arrived.
+// Sends messages to one rank while it receives as many from another; neither direction waits for the other. Returns the
+// seconds until the last message arrived.
 double pass_on(const World& world, const Buffers& buffers, int to, int from, int messages) {
     const char* const out = buffers.out;
     const std::vector<char*> in(buffers.in.begin(), buffers.in.begin() + std::min(kInFlight, messages));
-    // First those of what is received, then those of what is sent.
+    // Receives come first, then sends.
     std::vector<MPI_Request> requests(2 * in.size(), MPI_REQUEST_NULL);
     heartbeat::phase(kPatience_s, "sends around the ring");
     world.barrier();
@@ -142,7 +142,7 @@ void measure(const Run& run, const Settings& settings) {
         memory = std::move(own);
     }
     const Buffers buffers(std::move(memory), world.rank());
-    // The first message brings the connection, which is not counted.
+    // The first message opens the connection, which is not counted.
     pass_on(world, buffers, next, before, 1);
     pass_on(world, buffers, before, next, 1);
     world.barrier();
@@ -162,7 +162,7 @@ void measure(const Run& run, const Settings& settings) {
         }
     }
     const auto each_way = settings.mib * static_cast<std::int64_t>(kMessage);
-    // Of the time as it is printed, so that the two confirm each other to the last digit.
+    // Computed from the printed time, so that both agree to the last digit.
     const auto rate = [each_way](double seconds) {
         return rounded(static_cast<double>(each_way) / rounded(seconds) / 1e6);
     };

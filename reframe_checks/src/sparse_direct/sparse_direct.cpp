@@ -3,11 +3,11 @@
 //
 //     (6 + w) u(x,y,z) - (1 + w) u(x-1,y,z) - u(x+1,y,z) - u(x,y-1,z) - u(x,y+1,z) - u(x,y,z-1) - u(x,y,z+1) = f(x,y,z)
 //
-// f is A u* of a known u*. Solver: MUMPS (Amestoy et al. 2001), multifrontal LU; each rank has the rows of a slab. It is
-// analysed once; then each step is a numerical factorisation and a solution, whose time is that of the slowest rank.
+// f is A u* of a known u*. Solver: MUMPS (Amestoy et al. 2001), multifrontal LU; each rank has the rows of a slab. The
+// analysis runs once. Each step is then a numerical factorisation and a solution; the slowest rank's time counts.
 //
-// What is right: the backward error |f - A u| / (|A| |u| + |f|) in the maximum norm is some units of the last place (Oettli and Prager
-// 1964), and u is u* to that times the condition of A, which is of the order of edge^2.
+// A correct result has a backward error |f - A u| / (|A| |u| + |f|) in the maximum norm of some units of the last place
+// (Oettli and Prager 1964). Then u differs from u* by that times the condition of A, which is of the order of edge^2.
 
 #include "sparse_direct/sparse_direct.hpp"
 
@@ -24,7 +24,7 @@ namespace measure::sparse_direct {
 namespace {
 
 constexpr double kWind = 0.5;
-// MUMPS' words for what to do, its own name of the world, and numbers of its control parameters (Users' guide 5.5, section 5).
+// MUMPS' job numbers, its own handle of the world, and numbers of its control parameters (Users' guide 5.5, section 5).
 constexpr int kStart = -1, kEnd = -2, kAnalyse = 1, kFactorise = 2, kSolve = 3, kWorld = -987654;
 constexpr int kMessages = 4, kDistributed = 18, kMoreMemory = 14;
 
@@ -63,7 +63,7 @@ class Solver {
         run(kStart, "start");
         data_.icntl[kMessages - 1] = 0;
         data_.icntl[kDistributed - 1] = 3;
-        data_.icntl[kMoreMemory - 1] = 100;  // percent beyond the estimate, which pivots exceed
+        data_.icntl[kMoreMemory - 1] = 100;  // percent beyond the estimate, because pivoting may need more
         const auto first = [&](int rank) { return static_cast<int>(static_cast<long>(grid.size()) * rank / world.size()); };
         for (int number = first(world.rank()); number < first(world.rank() + 1); ++number) {
             grid.row(number, [&](int column, double value) {
@@ -87,7 +87,7 @@ class Solver {
 
     void analyse() { run(kAnalyse, "analysis"); }
 
-    // Of the slowest rank, in ns: factorisation, solution.
+    // Times of the slowest rank, in ns: factorisation, solution.
     std::pair<long, long> step() {
         if (world_.rank() == 0) {
             solution_.resize(static_cast<std::size_t>(grid_.size()));
@@ -160,7 +160,7 @@ void measure(const Run& run, const Settings& settings) {
         total_ns += factorised + solved;
         if (world.rank() == 0) {
             const auto [one_residual, one_error] = solver.errors();
-            // A maximum of its own would pass over what is no number.
+            // A maximum would skip a value that is not a number.
             residual = one_residual <= residual ? residual : one_residual;
             error = one_error <= error ? error : one_error;
         }

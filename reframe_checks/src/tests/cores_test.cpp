@@ -6,7 +6,7 @@ namespace {
 
 using namespace measure::node;
 
-// Even numbers on one socket, odd ones on the other, as many machines number them.
+// Even numbers on one socket, odd numbers on the other, as on many machines.
 std::vector<Core> in_turns(int cores) {
     std::vector<Core> found;
     for (int number = 0; number < cores; ++number) {

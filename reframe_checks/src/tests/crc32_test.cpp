@@ -6,7 +6,7 @@
 
 TEST(Crc32, HasTheCheckValueOfItsDefinition) {
     measure::pairs::Crc32 sum;
-    // In two parts, as a file is written.
+    // In two parts, like a file.
     for (const std::string_view part : {"12345", "6789"}) {
         sum.add(std::as_bytes(std::span(part)));
     }

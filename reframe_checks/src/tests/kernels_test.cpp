@@ -1,4 +1,4 @@
-// Every bit that is flipped in what the kernels still need is seen at the end, however many passes later.
+// Every flipped bit that a kernel still reads shows at the end, however many passes later.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,8 +1,10 @@
-// kappa-measure-planted-bits TRIALS SEED: trials of one round of each work on every core, a bit of one core flipped at a random slice.
+// kappa-measure-planted-bits TRIALS SEED: trials of one round of each work on every core, with a bit of one core
+// flipped at a random slice.
 //
-// Flipped is what the rest of the round still reads: operands and elements of the matrices, state and factors of the map, words
-// of memory. Not what is overwritten unread (memory not yet filled, or read for the last time: no program can see that), and
-// neither digests nor what is compared. In every trial the right result is known: that of all other cores.
+// It flips only bits that the rest of the round still reads: operands and elements of the matrices, state and factors
+// of the map, words of memory. It does not flip memory that is overwritten unread (not yet filled, or read for the last
+// time), which no program can detect, nor digests and compared values. The right result of every trial is known: the
+// result of all other cores.
 
 #include <algorithm>
 #include <cstdlib>
@@ -54,7 +56,7 @@ struct Planted {
 
 namespace {
 
-// A tenth of a block makes many trials affordable; the bits are those of its size.
+// A tenth of a block makes many trials affordable; the bits belong to this size.
 constexpr std::size_t kBlockWords = std::size_t{1} << 16U;
 
 std::vector<std::unique_ptr<Work>> works_of_trial() {
@@ -90,7 +92,7 @@ void run_trials(const World& world, int trials, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     json documents = json::array();
     for (int trial = 0; trial < trials; ++trial) {
-        // The same on every rank; nodes have equally many cores here.
+        // Equal on every rank: the nodes here have equally many cores.
         Plan plan{random() % names.size(), random() % cores.size(), random() % slices.size(), 0, random(),
                   static_cast<unsigned>(random() % 64)};
         plan.slice = random() % slices[plan.work];

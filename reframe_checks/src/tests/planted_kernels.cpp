@@ -1,5 +1,5 @@
-// kappa-measure-planted-kernels TRIALS SEED: both kernels on every core, a bit of one core's flipped after a random pass; a line for each
-// trial: kernel, the core that it was, and the cores that say that their result is wrong.
+// kappa-measure-planted-kernels TRIALS SEED: both kernels on every core, with a bit of one core flipped after a random
+// pass. One line per trial: kernel, faulty core, and the cores that report a wrong result.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,10 @@
-// MPI's calls of `kappa-measure pairs` with one bit flipped in one message after it was received: linked into
-// kappa-measure-planted-receiver, through MPI's own interface for tools (PMPI). The program is the same but for its name.
+// MPI's calls of `kappa-measure pairs` with one bit flipped in one message after its receipt. They are linked into
+// kappa-measure-planted-receiver through MPI's interface for tools (PMPI). Apart from its name, the program is the
+// same.
 //
-// PLANTED="RANK NUMBER PLACE BIT": in the NUMBERth payload that RANK receives, at byte PLACE modulo its length. Without it,
-// every rank says how many payloads it has received. A message of another type than MPI_CHAR, or of no bytes, is no payload.
+// PLANTED="RANK NUMBER PLACE BIT": in the NUMBERth payload that RANK receives, at byte PLACE modulo its length. Without
+// it, every rank prints the number of payloads that it received. Messages of another type than MPI_CHAR, and empty
+// messages, are no payload.
 
 #include <mpi.h>
 
@@ -89,7 +91,7 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm com
 
 int MPI_Allgather(const void* own, int count, MPI_Datatype type, void* all, int each, MPI_Datatype of, MPI_Comm comm) {
     const int result = PMPI_Allgather(own, count, type, all, each, of, comm);
-    // Not the names of the nodes, before the sweep.
+    // Skips the names of the nodes, which come before the sweep.
     if (type == MPI_CHAR && each > 1024) {
         const int source = own_rank() == 0 ? 1 : 0;
         receive(static_cast<char*>(all) + static_cast<long>(source) * each, each, source, "all-gather");

@@ -1,8 +1,8 @@
-// MPI's calls of kappa-measure with a fault on rank 1: linked into kappa-measure-planted-sender, through MPI's own interface
-// for tools (PMPI). The program is the same but for its name.
+// MPI's calls of kappa-measure with a fault on rank 1. They are linked into kappa-measure-planted-sender through MPI's
+// interface for tools (PMPI). Apart from its name, the program is the same.
 //
-// PLANTED=flip: one bit of what it sends, puts, gets or adds up is another; PLANTED=lose: it neither sends messages nor puts
-// words. Messages of a few bytes are commands, which no fault meets.
+// PLANTED=flip: one bit of the data that it sends, puts, gets or adds is flipped. PLANTED=lose: it sends no messages
+// and puts no words. Messages of a few bytes are commands, which no fault affects.
 
 #include <mpi.h>
 
@@ -87,7 +87,7 @@ int MPI_Get(void* buffer, int count, MPI_Datatype type, int target, MPI_Aint pla
     return PMPI_Get(buffer, count, type, target, place, target_count, target_type, window);
 }
 
-// What was got is there after the flush of the rank that it is from.
+// Data of a get arrives with the flush of its source rank.
 int MPI_Win_flush(int rank, MPI_Win window) {
     const int result = PMPI_Win_flush(rank, window);
     if (to_get != nullptr && rank == got_from && planted("flip")) {
