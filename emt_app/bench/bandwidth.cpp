@@ -1,5 +1,5 @@
-// Bandwidth of one core over a buffer of the given bytes, repeated: the cache level that holds it decides. Of each
-// sixteen kilobytes some are updated and the others read, as a time step does: what is updated goes back to memory too.
+// Bandwidth of one core over a buffer of the given bytes, repeated: the cache level that holds it decides. The loop
+// updates a part of each sixteen kilobytes and reads the rest, as a time step does. Updated data also goes back to memory.
 // Usage: emt_bandwidth BYTES [SHARE]; SHARE (0 to 1) is updated, rounded to sixteenths. Prints GB/s (bytes touched over
 // time, each counted once), the median of 21 trials.
 #include <algorithm>

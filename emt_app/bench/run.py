@@ -1,7 +1,7 @@
 """Speed of the simulator on one node, beside its bounds and beside ngspice and DPsim, in one run.
 
 Usage: python3 run.py --build BUILD_DIRECTORY [--output bench.json] [--repeats 7] [--scales 1,10,100] [--bpa PROGRAM]
-Medians over the repeats. DPsim and ngspice are used when they are installed; what is missing is said. The output says
+Medians over the repeats. Uses DPsim and ngspice if they are installed, else says that they are missing. The output says
 where it was made (`provenance`) and holds each target with the value measured (`targets`).
 """
 
@@ -203,7 +203,7 @@ def dpsim_step_us(nodes: Sequence[str], parts: Sequence[CircuitPart], work: Path
 
 
 def median_step_us(simulation: Any, steps: int) -> float:
-    """Of a simulation in DPsim that has begun."""
+    """Return the median time of a step of a DPsim simulation that has begun."""
     times = []
     for _ in range(steps):
         start = time.perf_counter()
@@ -248,7 +248,7 @@ Target = tuple[float | None, float, bool | None]
 
 
 def targets(out: dict[str, Any]) -> dict[str, Target]:
-    """What the program promises (README, Speed) beside what was measured; None where it was not."""
+    """Return each target of README, Speed, with the measured value; None without a measurement."""
 
     def at_most(value: float | None, limit: float) -> Target:
         return value, limit, None if value is None else value <= limit

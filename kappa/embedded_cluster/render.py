@@ -60,7 +60,7 @@ def render_bridges(options: ClusterOptions) -> str:
         lines += [
             f"link add {leaf} type bridge",
             # The bridge is in the login namespace and would answer ARP for the login address with its own MAC address.
-            # That address changes when a node goes, and the other nodes would lose the login node.
+            # A leaving node would change that address, and the other nodes would lose the login node.
             f"link set {leaf} arp off up",
             f"link add up-{leaf} type veth peer name down-{leaf}",
             f"link set up-{leaf} master {leaf} up",

@@ -99,7 +99,7 @@ def until(series: MetricSeries, night: int, plan: Plan) -> MetricSeries:
 
 
 def blamed(series: Sequence[MetricSeries], rate: float | None = None) -> set[str]:
-    """Return the nodes of which a series is worse; ``rate`` replaces the site's rate of false positives."""
+    """Return the nodes with a worse series; ``rate`` replaces the site's rate of false positives."""
     judged = judge_all(NoFacts(), series, rate or false_alarms_of(series))  # type: ignore[arg-type]
     return {one.series.nodes for one in judged if one.worse}
 

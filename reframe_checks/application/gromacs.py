@@ -4,7 +4,7 @@ Each rank exchanges halos with its neighbours at every step. The 3-D FFT of the 
 Strong scaling keeps a cube of boxes of 216 molecules; weak scaling gives each rank such a cube. GROMACS times the
 second half of the steps, after it has balanced its domains.
 
-Physics: the energy of a molecule is that of SPC water, and it drifts by less than ``MOST_DRIFT``.
+Physics: a molecule has the energy of SPC water, and the energy drifts by less than ``MOST_DRIFT``.
 """
 
 import reframe as rfm

@@ -72,7 +72,7 @@ class SystemCheck(
 
     #: The subject of the check, as ``folder/subject``; a site's expectations name families.
     family = rfmb.variable(str, loggable=True)
-    #: What it means that the check fails, and what to do then: one or two plain sentences, for its page.
+    #: Meaning of a failure of the check, and the remedy: one or two plain sentences, for its page.
     failure_means = rfmb.variable(str, value="")
     #: Features that a partition must have (scales add theirs).
     needs_partition = rfmb.variable(typ.List[str], value=[])

@@ -19,13 +19,13 @@ from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 # Half a unit of the last of six digits, and what arithmetic adds to it; relative.
 _SIX_DIGITS = 5.1e-6
 
-# Ten decimals, or what is no number by name.
+# Ten decimals, or the name of a value that is no number.
 _FIGURE = r"(-?[0-9]{1,40}\.[0-9]{10}|-?nan|-?inf)"
 _ATOMS = re.compile(rf"Created ({INTEGER}) atoms")
 _HEADING = re.compile(r" *Step +Atoms +Temp +PotEng +KinEng +TotEng *")
 _ROW = re.compile(rf" *({INTEGER}) +({INTEGER}) +{_FIGURE} +{_FIGURE} +{_FIGURE} +{_FIGURE} *")
 _LOOP = re.compile(rf"Loop time of ({GENERAL}) on ({INTEGER}) procs for ({INTEGER}) steps with ({INTEGER}) atoms")
-# Of newer versions with a third rate.
+# Newer versions print a third rate.
 _SPEED = re.compile(r"Performance: [0-9.]{1,40} tau/day, ([0-9]{1,15}\.[0-9]{3}) timesteps/s(?:, .{1,60})?")
 _DANGEROUS = re.compile(rf"Dangerous builds = ({INTEGER})")
 _LAMMPS_END = re.compile(r"Total wall time: [0-9]{1,8}:[0-9]{2}:[0-9]{2}")
@@ -151,7 +151,7 @@ _CONTINUITY = re.compile(
 _CLOCK = re.compile(rf"ExecutionTime = {GENERAL} s  ClockTime = {INTEGER} s")
 _FOAM_END = re.compile(r"End")
 _FOAM_ERROR = re.compile(r"(?:\[[0-9]{1,9}\] )?--> FOAM FATAL .{1,200}")
-# Residuals are relative to the fields; what is above is no flow.
+# Residuals are relative to the fields; a larger one is no flow.
 _MOST_RESIDUAL, _MOST_COURANT = 1.0, 1e6
 
 _TRIGGER = re.compile(r"    trigger([0-9]{1,6})")
@@ -227,7 +227,7 @@ def _foam_step(output: Output, lines: range) -> FoamStep:
         raise output.error(lines.start, "a step with solutions for Ux, Uy, p and p, in whole lines")
     residuals = [_bounded(output, at, "a residual", match[3], _MOST_RESIDUAL) for at, match in solved]
     for at, match in solved:
-        # Of what needed no iteration the residual may be anything that was small enough.
+        # A field that needed no iteration may have any residual that was small enough.
         if float(match[3]) > float(match[2]):
             raise output.error(at, "a final residual that is not above the initial one")
     iterations = [int(_bounded(output, at, "iterations", match[4], Unit.COUNT.ceiling)) for at, match in solved[2:]]
@@ -276,7 +276,7 @@ def openfoam_profiling(text: str) -> FoamProfile:
     number, run = runs[0]
     run_s = output.positive(number, "time of the run", run["totalTime"], Unit.RUN_S)
     if float(run["childTime"]) > run_s:
-        raise output.error(number, "a time that is not below that of its children")
+        raise output.error(number, "a time that is not below its children's time")
     return FoamProfile(output.positive_integer(number, "steps", run["calls"], Unit.COUNT), run_s)
 
 

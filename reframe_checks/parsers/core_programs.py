@@ -136,7 +136,7 @@ class BitSweepResult(NodeMeasurement, frozen=True):
 
     @property
     def bits(self) -> list[CoreBits]:
-        """Of all works and cores."""
+        """Return the bits of all works and cores."""
         return _bits(self.nodes)
 
 

@@ -310,7 +310,7 @@ class NetworkTimes(OwnDocument, frozen=True):
 
     @property
     def kappa_us(self) -> float:
-        """kappa'(n, 1): what a step takes beyond its work, although nobody else takes part (IPST 2023, section II)."""
+        """Return kappa'(n, 1): the time of a step on one rank beyond its work (IPST 2023, section II)."""
         return self.step_us - self.sigma_us - self.phi_us
 
     @property
@@ -337,7 +337,7 @@ class NodeCaches(OwnDocument, frozen=True):
         sizes = [self.caches[level] for level in levels]
         require(sizes == sorted({*sizes}), "caches: a larger cache at each level")
         touched = [one.bytes_touched for one in self.sizes]
-        require(sorted({*touched}) == touched, "sizes: networks, each of which touches more memory")
+        require(sorted({*touched}) == touched, "sizes: each network touches more memory than the one before")
 
     @property
     def caches(self) -> dict[int, int]:

@@ -137,7 +137,7 @@ _CONTAINER_WARNING = (
     r"|While bind mounting|DEPRECATED USAGE).{0,4000}"
 )
 
-# What a container of NVIDIA's says when it starts.
+# Lines that a container of NVIDIA prints when it starts.
 _NVIDIA_BANNER = (
     r"CUDA Version [0-9.]{3,20}|NVIDIA Release [0-9.]{3,20}.{0,100}|Container image Copyright \(c\) .{0,200}"
     r"|This container image and its contents are governed by .{0,200}|By pulling and using the container, .{0,200}"

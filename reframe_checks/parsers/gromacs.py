@@ -60,7 +60,7 @@ def parse(text: str) -> GromacsRun:
     steps = output.positive_integer(begin, "steps", averages[1], Unit.COUNT) - 1
     at, asked = output.one(_ASKED, "`nsteps = N`")
     if int(asked[1]) != steps:
-        raise output.error(at, f"{steps} steps, of which there are averages")
+        raise output.error(at, f"{steps} steps, as the averages have")
     at, length = output.one(_LENGTH, "`Energy conservation over simulation part #1 of length PS ps`")
     if not abs(float(length[1]) - steps * dt_ps) <= _ROUNDING * steps * dt_ps:
         raise output.error(at, f"a length of {steps * dt_ps:g} ps, by the steps")

@@ -93,7 +93,7 @@ def parse(text: str) -> MdtestResult:
     last, _ = output.one(_FINISHED, "`-- finished at …`")
     behind = [at for at, _ in output.find(_TIMES) if at > first]
     if bool(behind) != ("P" in _flags(command[1])):
-        raise output.error(first, "a table of times behind that of rates with the option -P, and no other")
+        raise output.error(first, "a table of times after the table of rates with the option -P, and only then")
     behind = behind or [last]
     titles, _ = output.one(_TITLES, "the titles of the table", range(first, behind[0]))
     found = _rows(output, range(titles + 2, behind[0]))

@@ -88,7 +88,7 @@ def keep_copies(campaign: Campaign, accepted: list[AcceptedDossier]) -> None:
 
 @dataclass(frozen=True)
 class PlannedRerun:
-    """What the plan says of a retained clause."""
+    """The plan of a retained clause."""
 
     accepted: AcceptedDossier
     chances: dict[str, WrongAnswers | None]

@@ -197,7 +197,7 @@ def _accepted_problems(folder: pathlib.Path, unchecked: list[str], good: list[st
 
 
 def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:
-    """What is wrong with the outage log, its raw answers and the signatures of its weeks."""
+    """Return the problems of the outage log, its raw answers and the signatures of its weeks."""
     if not (folder / LOG).exists():
         return []
     try:

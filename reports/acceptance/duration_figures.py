@@ -162,7 +162,7 @@ def facts(block: OperationTime, found: OperationTimes) -> list[tuple[str, str]]:
         ("Time", f"{figure(found.seconds)} s from the stop ({found.seen_by}) to job {found.job}, resolution 1 s"),
         ("Steps", f"{step} {duration(max(0.0, found.up - found.began))} after the stop, "
                   f"the first job {duration(max(0, found.first_job - found.up))} later"),
-        ("Jobs sent", f"{found.sent}, of which {found.refused} were not accepted"),
+        ("Jobs sent", f"{found.sent}; {found.refused} not accepted"),
     ]  # fmt: skip
     if block.load:
         words = f"{found.went_on} of {block.load} went on"

@@ -78,7 +78,7 @@ class ClauseSample:
     load: str = ""
     """Use of these nodes by other processes during the measurement; empty if it is negligible."""
     energy: JobEnergy | None = None
-    """Of a clause about energy."""
+    """Energy of the job, for a clause about energy."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,14 @@ class ClauseVerdict:
     remarks: tuple[str, ...]
     series: tuple[CaseSeries, ...]
     outages: OutageVerdict | None = None
-    """Of a clause about outages, once its period has begun."""
+    """For a clause about outages, once its period has begun."""
     retained: RetainedVerdict | None = None
-    """Of a retained clause with a usable accepted dossier."""
+    """For a retained clause with a usable accepted dossier."""
     index: IndexVerdict | None = None
     operations: tuple[OperationSample, ...] = ()
-    """Of a clause about operation: the repeats behind ``samples``, with further figures."""
+    """For a clause about operation: the repeats behind ``samples``, with further figures."""
     broken: tuple[str, ...] = ()
-    """What else than the value breaks a clause about operation."""
+    """Reasons, besides the value, why a clause about operation is not met."""
 
     @property
     def doubts(self) -> tuple[str, ...]:

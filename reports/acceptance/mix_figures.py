@@ -148,7 +148,7 @@ def node_seconds(queue: Iterable[QueuedJob]) -> int:
 
 @dataclass(frozen=True)
 class MixPlan:
-    """What a mix costs and allows. ``least_s``: no schedule is shorter. ``packed_s``: a simple schedule."""
+    """Cost and limits of a mix. ``least_s``: no schedule is shorter. ``packed_s``: a simple schedule."""
 
     jobs: int
     node_seconds: int
@@ -174,8 +174,8 @@ class MixPlan:
 def mix_plan(block: JobMix) -> MixPlan:
     """Return bounds of a mix.
 
-    No two jobs of more than half of the machine run at once, and nothing runs beside a job of the whole machine: so
-    the time is at least that of the full jobs, and the largest of three bounds of the rest.
+    No two jobs of more than half of the machine run at once, and nothing runs beside a job of the whole machine. So
+    the time is at least the sum of the full jobs' times and the largest of three bounds of the rest.
     """
     queue = block.queue
     full = sum(job.seconds for job in queue if job.nodes == block.nodes)

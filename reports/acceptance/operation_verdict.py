@@ -37,7 +37,7 @@ class OperationSample:
     figures: dict[str, float | None]
     facts: tuple[tuple[str, str], ...]
     broken: tuple[str, ...] = ()
-    """What else than the value breaks the clause."""
+    """Reasons, besides the value, why the clause is not met."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is appended, without what the log itself adds.
+    """A new entry, without the fields that the log adds.
 
     ``what``: ``begin`` of the period; time that was ``observed`` or ``not_observed``; an interrupt of the system, of
     ``nodes``, or of a job of all nodes; ``void`` takes back what it supersedes; ``agreement`` of the party ``by`` to
@@ -227,7 +227,7 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
 
 
 class LogWriter:
-    """The log, held against other writers."""
+    """The log, locked against other writers."""
 
     def __init__(self, folder: pathlib.Path, log: OutageLog) -> None:
         self.folder = folder
@@ -245,7 +245,7 @@ class LogWriter:
             number = self.log.lines + 1
             line = _Line(id=str(number), recorded=recorded, prev=self.log.last_hash, **fields)
             text = msgspec.json.encode(line) + b"\n"
-            # What the reader would refuse is not written.
+            # Never write a line that the reader would refuse.
             _take(_decoded(msgspec.json.Decoder(_Line), text, path, number), int(recorded.timestamp()), self.log, path,
                   number)  # fmt: skip
             self.log.lines, self.log.last_hash = number, hashlib.sha256(text[:-1]).hexdigest()
@@ -296,7 +296,7 @@ def _set_aside(folder: pathlib.Path, log: OutageLog) -> None:
 
 @contextlib.contextmanager
 def log_at_rest(folder: pathlib.Path) -> Iterator[None]:
-    """Read the log while nobody writes it; the folder may be read-only.
+    """Read the log while no other process writes it; the folder may be read-only.
 
     :raises InputError: it is being written.
     """

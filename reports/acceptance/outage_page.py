@@ -1,4 +1,4 @@
-"""What a page and a terminal show of a clause about outages: facts, operating characteristic, timeline, interrupts."""
+"""Display of a clause about outages on page and terminal: facts, operating characteristic, timeline, interrupts."""
 
 import datetime
 import math
@@ -192,7 +192,7 @@ _KIND = {SCHEDULED: "scheduled", REMOVED: "removed", COUNTED: "unscheduled", NOT
 
 
 def timeline(found: OutageVerdict) -> TimelineChart:
-    """When system and nodes were down, and when nobody looked."""
+    """Return the chart of times when system and nodes were down, and of unobserved times."""
     begin, end = found.period.begin, max(found.figures.end, found.period.begin + 1)
     left, right = TimelineChart.left, TimelineChart.right
 
@@ -221,7 +221,7 @@ def _utc(moment: float) -> str:
 
 @dataclass(frozen=True)
 class OutageSection:
-    """What the dossier shows of a clause; ``facts`` are (title, words), ``interrupts`` rows of a table."""
+    """A clause in the dossier; ``facts`` are (title, words), ``interrupts`` rows of a table."""
 
     facts: list[tuple[str, str]]
     curve: CharacteristicCurve | None

@@ -41,9 +41,9 @@ _LISTED = 8
 
 @dataclass(frozen=True)
 class OutageFigures:
-    """The figures for one party's view of what is disputed; times in hours, of the nodes in node-hours.
+    """The figures for one party's view of disputed entries; times in hours, of the nodes in node-hours.
 
-    ``met`` is ``None`` while the period, or the test, is not at its end: ``lacking`` says what is missing.
+    ``met`` is ``None`` while the period, or the test, is not at its end: ``lacking`` gives the reason.
     """
 
     met: bool | None
@@ -70,7 +70,7 @@ class OutageVerdict:
     mtbf: Mean
     mtti: Mean
     interval: tuple[float, float] | None
-    """Of the availability, in per cent."""
+    """Interval of the availability, in per cent."""
     trend: RateTrend | None
     rows: tuple[Row, ...]
     nodes_of: dict[int, tuple[str, ...]]
@@ -96,7 +96,7 @@ class OutageJudgement:
 
 
 def judge_outages(clause: Clause, contract: Contract, log: OutageLog) -> OutageJudgement:
-    """Judge one clause by the log; what is disputed is judged both ways."""
+    """Judge one clause by the log; judge disputed entries both ways."""
     terms, block = contract.observation, clause.outages
     assert terms and block
     parties = list(contract.parties)

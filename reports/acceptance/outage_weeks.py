@@ -95,7 +95,7 @@ class WeekCheck:
 
 
 def weeks_of(log: OutageLog) -> list[str]:
-    """The weeks of the log that have ended: up to the one before that of the last line."""
+    """Return the weeks of the log that have ended: those before the week of the last line."""
     if not log.lines:
         return []
     found, moment = [], log.first_recorded

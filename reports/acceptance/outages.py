@@ -25,7 +25,7 @@ Counts = Literal["vendor", "any", "all"]
 # Classes of an outage. One of a lower class is the reason for what a higher one would only be beside it.
 SCHEDULED, REMOVED, COUNTED = range(3)
 NOT_OBSERVED = 3
-# On a timeline: what is nearer to each other than this share of the period is one bar.
+# On a timeline, spans closer together than this fraction of the period form one bar.
 _RESOLUTION = 600
 _MOST_ROWS = 12
 
@@ -75,7 +75,7 @@ class TimeAccount:
 
 @dataclass(frozen=True)
 class Period:
-    """What both parties agreed to observe: ``begin``, after the burn-in, to the ``end`` of observation."""
+    """The period that both parties agreed to observe: ``begin``, after the burn-in, to the ``end`` of observation."""
 
     begin: int
     end: int
@@ -121,7 +121,7 @@ def _numbers(entries: Sequence[LogEntry]) -> str:
 
 
 def disputed(log: OutageLog, contract: Contract, counts: Counts) -> list[LogEntry]:
-    """Outages that are judged both ways: not all parties agreed, or nobody is named whose they are."""
+    """Return the outages that are judged both ways: a party did not agree, or the outage is not attributed."""
     parties = list(contract.parties)
     return [
         entry
@@ -137,7 +137,7 @@ def _unattributed(entry: LogEntry, counts: Counts) -> bool:
 
 
 def outages_of(log: OutageLog, contract: Contract, terms: OutageTerms, counts: Counts, favour: Favour) -> list[Outage]:
-    """Every outage by its class; of a void one nothing."""
+    """Return every outage with its class; leave out void ones."""
     parties = list(contract.parties)
     found = []
     for entry in log.latest.values():
@@ -147,7 +147,7 @@ def outages_of(log: OutageLog, contract: Contract, terms: OutageTerms, counts: C
         if entry.what == "void":
             if agreed or favour == "vendor":
                 continue
-            # What one party alone took back counts for the other.
+            # An entry that only one party took back still counts for the other.
             entry = next(version for version in log.versions(entry) if version.what != "void")  # noqa: PLW2901
             if entry.what not in OUTAGES:
                 continue
@@ -227,7 +227,7 @@ class Downtime:
 
     @property
     def _stride(self) -> int:
-        """Each node's time has a place of its own on one axis, so that one union is that of all nodes."""
+        """Return the distance of two nodes on a common axis. Each node has its own range, so one union covers all."""
         return self.period.end - self.period.begin + 1
 
     def _of_nodes(self) -> list[Intervals]:
@@ -311,7 +311,7 @@ class Downtime:
         return system if of == "system" else self._node_interrupts(system)
 
     def rows(self) -> tuple[Row, ...]:
-        """A timeline: the system with the time that nobody observed, and the nodes that were down longest."""
+        """Return a timeline: the system with its unobserved time, and the nodes that were down longest."""
         unseen = self.whole - self.observed
         found: list[Row] = [("system", self._spans([*self.system, unseen], 0))]
         own = _by_priority(self._nodes)
@@ -374,7 +374,7 @@ class Downtime:
         return merged
 
     def _node_interrupts(self, system: list[Interrupt]) -> list[Interrupt]:
-        """Those of nodes, without what is one of the system; an unknown cause is the same on the same nodes only."""
+        """Return interrupts of nodes outside system interrupts; unknown causes are equal on the same nodes only."""
         down = self.system[0] | self.system[1] | self.system[2]
         mine = [
             one
@@ -395,7 +395,7 @@ class Downtime:
         for one, here in zip(mine, begins_here.tolist(), strict=True):
             cause, nodes, start = one.entry.cause, one.entry.nodes, one.start
             near = times.get(cause, [])
-            # An unknown cause is that of the system's interrupt on nodes that were down as it began.
+            # An unknown cause counts as the system interrupt's cause on nodes that were down when it began.
             until = min(one.end, start + self.terms.merge_s) if cause == UNKNOWN else start + self.terms.merge_s
             if not here or _any_between(near, start if cause == UNKNOWN else start - self.terms.merge_s, until):
                 continue
@@ -444,7 +444,7 @@ class Exposure:
 
     @classmethod
     def of(cls, changes: list[tuple[Seconds, int]], period: Period) -> "Exposure":
-        """:param changes: moments, and by how much the number of what is up changes there."""
+        """Build the exposure. ``changes``: moments, and the change in the number of running nodes there."""
         moments = np.concatenate([times for times, _ in changes])
         steps = np.concatenate([np.full(len(times), step, dtype=np.int64) for times, step in changes])
         order = np.argsort(moments, kind="stable")
@@ -479,5 +479,5 @@ def attributions(outages: Sequence[Outage]) -> Counter[str]:
     found: Counter[str] = Counter()
     for number in {one.entry.number: one for one in outages}.values():
         entry = number.entry
-        found["scheduled" if number.kind == SCHEDULED else entry.exclusion or entry.attribution or "nobody yet"] += 1
+        found["scheduled" if number.kind == SCHEDULED else entry.exclusion or entry.attribution or "unattributed"] += 1
     return found

@@ -1,4 +1,4 @@
-"""What the dossier's page shows of a clause about energy or other clauses' figures: facts, and a table of figures.
+"""Display of a clause about energy or other clauses' figures in the dossier: facts, and a table of figures.
 
 The table of a contract from a bid has the figures of all clauses.
 """

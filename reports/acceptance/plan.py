@@ -75,7 +75,7 @@ class AcceptancePlan:
     unresolved: dict[str, str]
     families: Families = field(default_factory=Families)
     reruns: tuple[PlannedRerun, ...] = ()
-    """Of the contract's retained clauses."""
+    """Plans of the contract's retained clauses."""
 
 
 def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, list[float]]) -> AcceptancePlan:

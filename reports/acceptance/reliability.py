@@ -1,7 +1,7 @@
 """Statistics of interrupts: the test that both parties' risks set, intervals, and a trend.
 
-Interrupts are a Poisson process of rate 1 / MTBF. The formulas are in docs/acceptance.md; the two-party test is that of
-MIL-HDBK-781 and IEC 61124 with a fixed length, the intervals are those of a test that ends by time (chi-square).
+Interrupts are a Poisson process of rate 1 / MTBF. The formulas are in docs/acceptance.md. The two-party test comes from
+MIL-HDBK-781 and IEC 61124, with a fixed length; the intervals belong to a test that ends by time (chi-square).
 Durations have any one unit: hours, or node-hours.
 """
 
@@ -84,11 +84,11 @@ def interrupts_at(allowed: int, vendor_risk: float) -> float:
 
 @dataclass(frozen=True)
 class FixedLength:
-    """What a test of a length that is given can show with the buyer's risk kept.
+    """A test of a given length that keeps the buyer's risk.
 
-    ``allowed`` is the most interrupts, -1 where even none would exceed the buyer's risk: then ``shows`` is the largest
-    MTBF that a test without an interrupt demonstrates. ``vendor_risk`` is that of ``promised``; the vendor's own risk
-    would be kept by a promise of ``promise_kept``.
+    ``allowed``: the most interrupts, or -1 if even none would exceed the buyer's risk. Then ``shows`` is the largest
+    MTBF that a test without an interrupt demonstrates. ``vendor_risk``: the vendor's risk for ``promised``. A promise
+    of ``promise_kept`` would keep the vendor's own risk.
     """
 
     length: float

@@ -240,6 +240,6 @@ def _changes(before: dict[str, set[str]], now: dict[str, set[str]]) -> list[Chan
         ChangedInput(what, " or ".join(sorted(before.get(what, {"none"}))), value)
         for what in sorted(before.keys() | now.keys())
         for value in sorted(now.get(what, {"none"}))
-        # What neither run recorded may have changed.
+        # A fact that neither run recorded may have changed.
         if value not in before.get(what, {"none"}) or value == _UNKNOWN
     ]

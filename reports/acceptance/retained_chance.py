@@ -22,7 +22,7 @@ DRAWS = 200_000
 SEED = 40
 #: Distance of the stated machines from the share.
 _STEP = 0.02
-# Of the one-sided upper limit of the spread.
+# Confidence of the one-sided upper limit of the spread.
 _CONFIDENCE = 0.95
 METHOD = (
     f"chances: simulated, {DRAWS} seeded draws of both runs; normal noise with the spread of the accepted repeats, "
@@ -62,7 +62,7 @@ def wrong_answers(accepted: ClauseVerdict, share: float) -> WrongAnswers | None:
     by_repeat: dict[int, list[float]] = {}
     for sample in accepted.samples:
         by_repeat.setdefault(sample.repeat, []).append(sample.value)
-    # Of many nodes the worst one decides, and its noise counts.
+    # The worst node decides, so its noise counts.
     values = [min(one) if at_least else max(one) for one in by_repeat.values()]
     mean = statistics.fmean(values)
     if len(values) < 2 or not mean:

@@ -24,7 +24,7 @@ NODE_COMMAND = ("scontrol", "-o", "show", "node")
 CONFIG_COMMAND = ("scontrol", "show", "config")
 _OPEN = ("Unknown", "None", "")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
-# What an operator wrote may look like a key; it stands at the end.
+# An operator's text may look like a key; it stands at the end.
 _FREE_TEXT = re.compile(r"\s(?:Reason|Comment|Extra)=")
 _TIME_KEYS = re.compile(r"\b(NodeName|BootTime|SlurmdStartTime)=(\S+)")
 _CONTROLLER_START = re.compile(r"^BOOT_TIME\s*=\s*(\S+)\s*$", re.MULTILINE)

@@ -140,7 +140,7 @@ def _require_tender(file: YamlFile, contract: Contract) -> None:
 
 
 def wrong_sign(clause: Clause) -> str:
-    """Return what is wrong with the sign of a series' threshold; empty if nothing is, and for blocks.
+    """Return the problem with the sign of a series' threshold; empty if there is none, and for blocks.
 
     Every type of a block has its own range.
     """

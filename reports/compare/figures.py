@@ -221,7 +221,7 @@ class Past:
         return found, change(found, now, self.noise(place))
 
     def course(self, place: MetricKey, now: list[NodesValue]) -> list[float]:
-        """Return the median of each run that measured ``place``, oldest first, and last that of ``now``."""
+        """Return the median of each run that measured ``place``, oldest first; the median of ``now`` comes last."""
         runs = [*(_alike_values(run, place, now) for run in reversed(self.runs)), now]
         return [statistics.median(sample.value for sample in samples) for samples in runs if samples]
 

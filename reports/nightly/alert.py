@@ -19,7 +19,7 @@ from reports.nightly.night_findings import findings_of_night, of_problem
 from reports.verdict.state import State
 from reports.verdict.summary import acknowledged_document
 
-#: Of the document: another one when a reader would misread it.
+#: Version of the document: a change that a reader would misread gets a new number.
 VERSION = 1
 _SUBJECT_LIMIT = 200
 _PREFIX = re.compile(r"https?://[A-Za-z0-9.\-:\[\]]+(?:/[A-Za-z0-9._~/%@:+,=-]*)?")
@@ -96,8 +96,8 @@ def make_alert(site: str, archive: Archive, judged: list[JudgedSeries], text: st
 
 
 def reasons(archive: Archive, judged: list[JudgedSeries]) -> tuple[str, ...]:
-    """Return why the newest night is worth an alert: a verdict that became worse or changed, findings that nobody has
-    acknowledged, something that is missing, or nights that were lost before it. Empty: nothing to say."""
+    """Return the reasons for an alert on the newest night: a worse or changed verdict, findings that are not
+    acknowledged, missing parts, or lost nights before it. Empty if there is none."""
     now, before = archive.nights[-1], archive.before
     was = before.state if before else State.PASS
     unacknowledged = [one for one in findings_of_night(now, judged) if not archive.acknowledged.of(one.finding)]

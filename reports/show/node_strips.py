@@ -267,7 +267,7 @@ class _Scale:
 
 
 def node_strips(cases: Sequence[CaseVerdict]) -> list[Strip]:
-    """Return one strip for each check and metric of which three nodes or more have finite values that differ."""
+    """Return one strip for each check and metric with differing finite values on three nodes or more."""
     return [_strip(found) for found in _of_nodes(cases) if found.is_worth_a_strip]
 
 

@@ -205,7 +205,7 @@ class CheckGroup:
     """The purpose of the check in a sentence."""
 
     docs: str
-    """The command that shows its page, empty for what is no check of the suite."""
+    """The command that shows the check's page; empty for a check outside the suite."""
 
     observed: bool
     """Whether a node stands out in a case within its bounds."""

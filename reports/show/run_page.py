@@ -171,7 +171,7 @@ def addresses(cases: Sequence[CaseVerdict]) -> dict[int, str]:
 
 
 def _acknowledged(verdict: Verdict, failed: Sequence[CaseVerdict]) -> list[str]:
-    """A line for each acknowledgement of ``failed``, of which they are all, or so many."""
+    """Return a line for each acknowledgement of ``failed``; it states the number of cases unless it covers all."""
     known = Counter(str(one) for case in failed if (one := verdict.acknowledged.of(finding_of(case))))
     return [line if count == len(failed) else f"{count} of {len(failed)}: {line}" for line, count in known.items()]
 

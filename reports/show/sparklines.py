@@ -22,7 +22,7 @@ class Sparkline:
 
 
 def sparkline(values: Sequence[float]) -> Sparkline | None:
-    """Draw ``values``, one of each run, oldest first; ``None`` for too few, of which a line says nothing."""
+    """Draw ``values``, one of each run, oldest first; ``None`` if they are too few for a line."""
     if len(values) < LEAST_RUNS:
         return None
     low, high = min(values), max(values)

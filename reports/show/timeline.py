@@ -15,7 +15,7 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.state import State
 
 WIDTH = 1000
-# Of the names, where rows have them.
+# Width of the names, if rows have them.
 _NAMES = 290
 _LABEL_CHARS = 52
 LEAST_JOBS = 3
@@ -34,7 +34,7 @@ PHASES = {
     "ran": ("running", 0.75),
     "held": ("ended, not yet seen by ReFrame", 0.25),
 }
-# In seconds since 1970, the year 5138: what is later is no time.
+# The year 5138, in seconds since 1970: a larger number is no time.
 _LAST_S = 1e11
 
 
@@ -85,7 +85,7 @@ class TimelineRow:
 
 @dataclass(frozen=True)
 class Timeline:
-    """``ticks`` are (x, text); ``phases`` are those that are drawn: (phase, words)."""
+    """A timeline. ``ticks`` are (x, text); ``phases`` are the drawn ones: (phase, words)."""
 
     summary: str
     height: float
@@ -156,7 +156,7 @@ def _rows(cases: Sequence[CaseVerdict]) -> list[_Jobs]:
 
 
 def _times(verdict: CaseVerdict) -> list[JobTimes]:
-    """Of each job once: one that measured again in its own allocation is in the record twice."""
+    """Return the times of each job once: a job that re-measured in its own allocation is in the record twice."""
     found = (JobTimes.of(attempt.case) for attempt in verdict.measurements)
     return list(dict.fromkeys(times for times in found if times))
 

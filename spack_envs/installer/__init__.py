@@ -1,1 +1,1 @@
-"""Install the Spack environments for a site, and state what is installed. Uses only Python's standard library."""
+"""Install the Spack environments for a site, and list the installed ones. Uses only Python's standard library."""

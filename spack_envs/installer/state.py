@@ -110,7 +110,7 @@ class SpackEnvironment:
     def facts(self) -> list[Path]:
         """Return the folders of Spack configuration, in increasing priority.
 
-        They are the site's, that of its `prepare`, and those of ``$KAPPA_SPACK_CONFIG`` (separated by colons).
+        They are the site's folder, the folder of its `prepare`, and ``$KAPPA_SPACK_CONFIG`` (separated by colons).
         """
         more = [Path(folder).resolve() for folder in self.setting("KAPPA_SPACK_CONFIG").split(":") if folder]
         return [self.site.facts, self.site.prepared, *more]
@@ -120,11 +120,11 @@ class SpackEnvironment:
         return Origins.recorded(self.record()).now(self.setting("KAPPA_SPACK_ROOT"))
 
     def digest(self) -> str:
-        """Return the SHA-256 over files and origins, which decide what is installed."""
+        """Return the SHA-256 over files and origins, which determine the installation."""
         return self.origins().digest(self.files_digest())
 
     def files_digest(self) -> str:
-        """Return the SHA-256 over the files that decide what is installed.
+        """Return the SHA-256 over the files that determine the installation.
 
         They are the environment, recipes, the site's Spack configuration, sources of this repository, and the release
         of Spack; for a Spack of the site, its configuration.

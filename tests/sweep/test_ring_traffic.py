@@ -82,4 +82,4 @@ def test_a_node_without_a_driver_is_told(program, tmp_path):
 def test_one_rank_is_refused(program, tmp_path):
     done = program(ranks=1, cwd=tmp_path, ok=False)
     assert done.returncode != 0
-    assert "one rank has nobody to send to" in done.stderr
+    assert "a single rank cannot send" in done.stderr

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kappa.core.sites.outage_clauses import OutageTerms
     from reports.acceptance.outage_log import LogEntry, OutageLog
 
-# What a party may write; the rest of the log's words are Kappa's own.
+# Words that a party may write; only Kappa writes the other words of the log.
 EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
 _MAY_BE_CLEARED = ("end", "scheduled", "attribution", "exclusion")
 _EXAMPLES = """\
@@ -60,7 +60,7 @@ def add_log(actions: Any) -> None:
     adding.add_argument("--attribution", choices=("vendor", "site", "external", "other"))
     adding.add_argument("--exclusion", metavar="TEXT", help="one of the contract's list")
     adding.add_argument("--note", metavar="TEXT", default="")
-    adding.add_argument("--supersedes", metavar="ID", help="the entry that this corrects; what is not given stays")
+    adding.add_argument("--supersedes", metavar="ID", help="the entry that this corrects; other fields stay")
     adding.add_argument(
         "--clear", metavar="FIELD", action="append", default=[], choices=_MAY_BE_CLEARED,
         help=f"with --supersedes: take this back ({', '.join(_MAY_BE_CLEARED)}); more than once",

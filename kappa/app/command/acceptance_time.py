@@ -38,7 +38,7 @@ def add_time(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         help="time a restart, failover, reboot or start, once",
         description="Measure the next repeat of a duration clause: the time from the stop to the first new job that\n"
-        "runs. Kappa sends a small job each second. It stops nothing by itself: stop the part by hand, or give\n"
+        "runs. Kappa sends a small job each second. Kappa does not stop the part: stop it by hand, or give\n"
         "the COMMAND after `--`; the time then begins with the command. Kappa runs it as you, without a shell.\n"
         "Exit status: 0 measured, 1 measured and beyond the bound, 2 not measured or an error.",
         epilog=_EXAMPLES,

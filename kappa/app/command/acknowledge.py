@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Acknowledge a finding until a day, with a reason: pages, messages, JUnit XML and metrics show it beside the finding, and
 a night sends no alert for it. No verdict and no exit status changes. Without FINDING, list the findings of the newest
-night and the newest run, and what is acknowledged.
+night and the newest run, and the acknowledgements.
 
 FINDING is what a page or the message of a night shows: the name of a suspect node, the title of a case that failed, or
 a series that became worse. The acknowledgement of a node also counts for failures that name no other node.
@@ -122,7 +122,7 @@ def _add(results: pathlib.Path, finding: NamedFinding, until: datetime.date | No
 
 
 def _findings(results: pathlib.Path) -> list[NamedFinding]:
-    """What the newest night's message and the newest run's page show; one of both that cannot be read is told."""
+    """Return the findings of the newest night's message and of the newest run's page; report an unreadable source."""
     found: dict[tuple[str, str], NamedFinding] = {}
     for read in (_of_night, _of_run):
         try:

@@ -1,4 +1,4 @@
-"""``kappa cluster``: run the cluster program of a site. That program needs no Python environment."""
+"""``kappa cluster``: run the cluster program of a site, which needs no Python environment."""
 
 import os
 import sys

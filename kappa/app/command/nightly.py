@@ -255,7 +255,7 @@ def _run(options: argparse.Namespace) -> int:
         require_sense(site.description, results, options.mode, options.reframe)
     try:
         with cluster_up(site.folder):
-            # This night reports what is wrong with the site. It may be repaired before the next night.
+            # This night reports the site's errors. They may be repaired before the next night.
             with contextlib.suppress(InputError):
                 _reach_slurm(site)
             # Submit first, so that no failure of this night ends the chain.

@@ -1,4 +1,4 @@
-"""``kappa spack``: run the installer of ``spack_envs``. That program needs no Python environment."""
+"""``kappa spack``: run the installer of ``spack_envs``, which needs no Python environment."""
 
 import pathlib
 

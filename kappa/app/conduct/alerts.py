@@ -152,7 +152,7 @@ def send_mail(to: tuple[str, ...], smtp: str, alert: NightAlert) -> None:
     letter["Subject"] = alert.subject
     letter["Date"] = email.utils.localtime()
     letter["Message-ID"] = email.utils.make_msgid(domain=host)
-    # Nobody's absence answers it.
+    # Suppresses automatic replies, such as notes of absence.
     letter["Auto-Submitted"] = "auto-generated"
     letter.set_content(alert.text, cte="quoted-printable")
     if smtp:
@@ -200,7 +200,7 @@ def _by_sendmail(letter: email.message.EmailMessage) -> None:
 
 
 def webhook_url(file: pathlib.Path) -> str:
-    """The URL on the first line of ``file``, of which no message tells.
+    """Return the URL on the first line of ``file``. It is a secret, so no message contains it.
 
     :raises InputError: there is none, or others than its owner and group may read it.
     """
@@ -231,7 +231,7 @@ def _is_plain(url: str) -> bool:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """What a secret URL is told, no other server is to be told."""
+    """Refuse redirects: no other server may receive the data for a secret URL."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -50,7 +50,7 @@ def part_of(report: pathlib.Path) -> pathlib.Path:
 
 
 class Found(Enum):
-    """What a dead session left for a verdict."""
+    """Content of a dead session's report."""
 
     NOTHING = "no case had finished"
     CASES = "some cases had finished"
@@ -59,7 +59,7 @@ class Found(Enum):
 
 @dataclass(frozen=True)
 class Settled:
-    """What Kappa found of a dead session. ``said``: in words, what it did besides keeping a complete report."""
+    """The remains of a dead session. ``said``: in words, Kappa's actions besides keeping a complete report."""
 
     report: Found
     said: str
@@ -104,7 +104,7 @@ def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -
     source = clean(str(report))
     document = parse_json(json_text(report, source, MAX_REPORT_BYTES), source)
     if not isinstance(document, dict) or not isinstance(document.get("session_info"), dict):
-        return  # the verdict reports what is wrong with it
+        return  # the verdict reports the error
     document["session_info"]["cut"] = why
     for case in cases_of(document):
         ended_s = case.get("job_completion_time_unix") or failed_since_s

@@ -125,7 +125,7 @@ def only_one(results: pathlib.Path) -> Iterator[int]:
 def conduct(
     options: argparse.Namespace, site: Site, results: pathlib.Path, lock: int, submit_late: Callable[[], str]
 ) -> int:
-    """Run a night, and return its exit status. Whatever fails, the dashboard lists what is missing.
+    """Run a night, and return its exit status. If a part fails, the dashboard lists the gaps.
 
     :param lock: file descriptor of the night's lock, for all child processes.
     :param submit_late: submits the next night if it is not submitted yet, and returns why that failed, or nothing.

@@ -1,6 +1,6 @@
 """Measure the time from a stop to the first new job that runs. Kappa sends a small job each second meanwhile.
 
-Kappa stops nothing by itself: an operator does, by hand or by a command on Kappa's command line.
+An operator stops the part, by hand or by a command on Kappa's command line. The contract contains no command.
 """
 
 import contextlib

@@ -41,7 +41,7 @@ from reports.acceptance.slurm_answers import (
 from reports.nightly.archive import NIGHTS
 from reports.nightly.night import SUMMARY, load_night
 
-# What slurmdbd gets late, from a controller that could not reach it.
+# Age of records that slurmdbd gets late, from a controller that could not reach it.
 _BACK_S = 48 * HOUR_S
 _CONTROLLER = "slurmctld"
 
@@ -165,9 +165,9 @@ class _Collection:
         if self.now < since:
             return [_span("not_observed", self.now, since, evidence, "the clock was set back")]
         if self.now - since > self.terms.gap_h * HOUR_S:
-            why = f"nobody collected for more than {self.terms.gap_h:g} h"
+            why = f"no collection for more than {self.terms.gap_h:g} h"
             gap = _span("not_observed", since, self.now, evidence, why)
-            # What follows begins here.
+            # A new observation begins here.
             return [gap, _span("observed", self.now, self.now, evidence, "")]
         return [_span("observed", since, self.now, evidence, "")]
 

@@ -85,7 +85,7 @@ class ReframeSession:
     def run(self, conductor: Conductor) -> None:
         """Run the session. Judge its report afterwards: ReFrame's exit status ignores checks that did not run.
 
-        :raises NoReportError: ReFrame left no complete report. The message says what is kept, or ends with ReFrame's
+        :raises NoReportError: ReFrame left no complete report. The message names the kept files, or ends with ReFrame's
             last lines. An incomplete report stays as ``REPORT.part``.
         :raises StoppedError: there was a reason to stop. ReFrame has cancelled its jobs; a complete report is kept.
         :raises InputError: ReFrame is not installed, or the disk has no space for its report.
@@ -123,7 +123,7 @@ class ReframeSession:
             self._settle(stop, child.returncode)
         except NoReportError as err:
             if stopped:
-                # One message, which says what is kept.
+                # One message, which names the kept files.
                 raise StoppedError(str(err) if str(err).startswith(stopped) else stopped) from None
             raise
         if stopped:

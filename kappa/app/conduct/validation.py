@@ -184,7 +184,7 @@ def settle_given(run: str) -> None:
         try:
             left = unsettled(results_folder(site_with_results(run)))
         except InputError:
-            return  # `find_run` reports what is wrong with it
+            return  # `find_run` reports the error
     if left:
         with dead(left[0]) as name:
             if name:

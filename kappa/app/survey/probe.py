@@ -165,7 +165,7 @@ def parse_labelled(text: str) -> list[Probe]:
 def parse(text: str) -> Probe:
     """Parse the output of one node.
 
-    :raises SurveyError: it is not the complete output of the script. The message says what is missing.
+    :raises SurveyError: it is not the complete output of the script. The message names the missing part.
     """
     sections = _sections(text)
     facts, mounts = _facts(sections["facts"])

@@ -21,7 +21,7 @@ class SurveyError(InputError):
 
 
 def records(text: str, command: str, first: str) -> list[dict[str, str]]:
-    """Return the records of a text. Each begins with the key ``first``. Of a repeated key, the first value counts.
+    """Return the records of a text. Each begins with the key ``first``. The first value of a repeated key counts.
 
     An indented line continues the record above, as scontrol prints without ``--oneliner``. A line without any key is
     ignored: scontrol prints one if there are no records.

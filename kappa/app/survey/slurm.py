@@ -1,7 +1,7 @@
 """Parse the output of Slurm's commands, with pure functions: nodes, partitions, switches, settings, QOS.
 
-Formats are as in scontrol(1), Slurm 17.11 to 25.11. No key is needed that one of these versions lacks. Of the limits of
-a QOS and of the partition, the tighter one counts. Sources: slurm.schedmd.com/qos.html, sacctmgr(1).
+Formats are as in scontrol(1), Slurm 17.11 to 25.11. No key is needed that one of these versions lacks. The tighter
+limit of a QOS and its partition counts. Sources: slurm.schedmd.com/qos.html, sacctmgr(1).
 """
 
 import itertools

@@ -36,7 +36,7 @@ _COMMON = ("root", "nobody", "localhost")
 
 
 def redacted(command_line: str) -> str:
-    """Return ``command_line`` without the values of words whose name is that of a secret."""
+    """Return ``command_line`` without the values of words that name a secret."""
     if not _SECRET.search(command_line):
         return command_line
     try:

@@ -38,7 +38,7 @@ class NamedFinding(Struct, frozen=True):
 
 
 class AlertedFindings(Struct, frozen=True):
-    """What `results/SITE/nightly/alert.json` says of the newest night's findings."""
+    """The newest night's findings in `results/SITE/nightly/alert.json`."""
 
     findings: tuple[NamedFinding, ...]
 

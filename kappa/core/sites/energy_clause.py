@@ -15,7 +15,7 @@ _Aspect = Annotated[Literal[1, 2, 3], Meta(description="a level of 1 to 3")]
 class MeasurementLevel(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The level that each aspect of the measurement reaches by the method of the EE HPC WG, as the parties declare it.
 
-    ``granularity``: of the samples in time, and their span. ``fraction``: of the machine. ``subsystems``: what is
+    ``granularity``: of the samples in time, and their span. ``fraction``: of the machine. ``subsystems``: those
     measured besides the processors. ``meter``: its place and accuracy.
     """
 

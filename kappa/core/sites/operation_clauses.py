@@ -115,7 +115,7 @@ class StatedBound:
 class JobMix(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A mix of jobs, submitted at once in an order that ``seed`` fixes, on a machine of ``nodes``.
 
-    ``efficiency`` is the least Σ nodes·seconds / (``nodes`` · makespan). After ``limit_s`` Kappa cancels what is left.
+    ``efficiency`` is the least Σ nodes·seconds / (``nodes`` · makespan). After ``limit_s`` Kappa cancels the rest.
     """
 
     nodes: _Nodes

@@ -1,4 +1,4 @@
-"""What a tender adds to a contract: the run rules, the origin of the commitments, and the key of each commitment."""
+"""Additions of a tender to a contract: run rules, origin of the commitments, and the key of each commitment."""
 
 import datetime
 from collections.abc import Mapping

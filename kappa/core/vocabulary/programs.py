@@ -19,7 +19,7 @@ NEIGHBOUR = [f"osu_{prefix}neighbor_{kind}" for prefix in ("", "i") for kind in 
 #: Programs that start jobs and ranks, in every environment.
 LAUNCHERS = ["mpirun", "mpiexec", "srun"]
 _PAIRS = ["osu_latency", "osu_bw", "osu_bibw"]
-# Feature of an environment -> its programs, some of which may be missing.
+# Feature of an environment -> its programs; some may be missing.
 OF_FEATURE = {
     "osu": [*_PAIRS, "osu_allreduce", "osu_alltoall", "osu_barrier", *ON_RANKS],
     "osu-suite": [

@@ -52,7 +52,7 @@ sys.stdin.read()
 
 @dataclass(frozen=True)
 class RunningValidation:
-    """A validation while it runs; ``environment`` is added to that of the cluster."""
+    """A validation while it runs; ``environment`` extends the environment of the cluster."""
 
     cluster: Cluster
     environment: dict[str, str]
@@ -79,7 +79,7 @@ def _text(path: pathlib.Path) -> str:
     return ""
 
 
-# Made before the cluster is up, so that its nodes see it; gives what is added to the environment of the validation.
+# Made before the cluster is up, so that its nodes see it; yields variables to add to the validation's environment.
 Before = Callable[[Cluster], AbstractContextManager[dict[str, str]]]
 # Called in a thread of its own while the validation runs; returns what it did.
 During = Callable[[RunningValidation], str]
@@ -221,7 +221,7 @@ class Disturbed:
     """The result of a disturbed validation.
 
     ``status``: ``None`` if it did not end. ``named``: nodes that it named. ``cases``: those with a figure in its
-    report. ``next_verdict``: that of the next validation, of one check; ``none`` if it did not run.
+    report. ``next_verdict``: verdict of the next validation, of one check; ``none`` if it did not run.
     """
 
     disturbance: Disturbance

@@ -26,7 +26,7 @@ if ctypes.CDLL(None).prctl(int(sys.argv[2]), int(sys.argv[3]), 0, 0, 0) != 0:
 os.execve(words[0], words, dict(pair.split(b"=", 1) for pair in environ if b"=" in pair))
 """
 _TIMER_SLACK, _NO_HUGE_PAGES = 29, 41
-# A FUSE file system (linux/fuse.h) whose server answers only the first request, that of the mount. A process that waits
+# A FUSE file system (linux/fuse.h) whose server answers only the first request: the mount. A process that waits
 # for the mount cannot be interrupted; a process that waits for another request sleeps.
 _HUNG_MOUNT = """
 import ctypes, os, struct, sys, time

@@ -23,7 +23,7 @@ FIELDS = """
 fields (null where the node does not tell):
   host                    Slurm's name of the node, else its host name
   facts                   name -> value, see kappa/core/vocabulary/node_facts.py
-  clock_offset_us         this node's clock less that of task 0, from the round trip with the least delay
+  clock_offset_us         this node's clock less task 0's clock, from the round trip with the least delay
                           (Cristian, Distributed Computing 3, 1989); it is right to within clock_rtt_us / 2
   clock_rtt_us            that round trip
 

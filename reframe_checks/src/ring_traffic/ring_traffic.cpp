@@ -127,7 +127,7 @@ double pass_on(const World& world, const Buffers& buffers, int to, int from, int
 void measure(const Run& run, const Settings& settings) {
     const World& world = run.world();
     if (world.size() < 2) {
-        throw std::runtime_error("one rank has nobody to send to: start one on each of two nodes or more");
+        throw std::runtime_error("a single rank cannot send: start one on each of two nodes or more");
     }
     const int next = (world.rank() + 1) % world.size();
     const int before = (world.rank() + world.size() - 1) % world.size();

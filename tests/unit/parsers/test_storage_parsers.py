@@ -69,7 +69,7 @@ def test_mdtest_of_files_only(recorded):
 
 
 def test_mdtest_asked_for_times_has_a_table_of_them(recorded):
-    with pytest.raises(ParseError, match="a table of times behind that of rates with the option -P"):
+    with pytest.raises(ParseError, match="a table of times after the table of rates with the option -P"):
         mdtest.parse(recorded("mdtest/files_only.txt").replace("'-F'", "'-F' '-P'"))
 
 

@@ -100,7 +100,7 @@ def groups(
 
 
 def wanted(environment: Settings, offered: Collection[str]) -> dict[str, list[str]]:
-    """Return, for each feature that a check needs here, the programs of which at least one must exist."""
+    """Return, for each feature that a check needs here, the alternative programs: at least one must exist."""
     extras = environment.get("extras", {})
     asked = {
         feature

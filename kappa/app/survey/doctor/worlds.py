@@ -140,7 +140,7 @@ def module_matter(heard: Heard, modules: Sequence[str], places: Sequence[str]) -
 
 
 def program_matter(heard: Heard, wanted: Mapping[str, Sequence[str]], places: Sequence[str]) -> Matter:
-    """Judge the programs on a node. ``wanted``: for each feature, the programs of which at least one must exist."""
+    """Judge the programs on a node. ``wanted``: for each feature, alternative programs: at least one must exist."""
     without = {
         feature: names for feature, names in wanted.items() if not any(heard.programs.get(name) for name in names)
     }
@@ -170,7 +170,7 @@ def world_matter(heard: Heard, started: Started, places: Sequence[str]) -> Matte
 
 
 def _not_started(heard: Heard, started: Started) -> tuple[str, str] | None:
-    """Return what is wrong and the remedy if ranks did not start, or each rank is alone; else None."""
+    """Return the problem and the remedy if ranks did not start, or each rank is alone; else None."""
     library = library_of(heard.version) or "MPI"
     remedy, count = _remedy(heard, started), len(heard.ranks)
     if started.ranks > 1 and count and {rank.size for rank in heard.ranks} == {1}:

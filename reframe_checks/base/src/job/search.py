@@ -117,7 +117,7 @@ class Search:
         return late or elapsed_s > TIMES_EXPECTED * self.expected_s
 
     def find_library(self):
-        """Find an MPI library: that of a process, or else the program's."""
+        """Find an MPI library: from a process, or else from the program."""
         if not self.library:
             linked = steps.asked("bash", "-c", 'ldd "$(command -v "$1")"', "bash", self.program) or []
             found = re.search(r"=> (/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*) ", "\n".join(linked))

@@ -46,7 +46,7 @@ class Watch:
         files, changed_s, due_s, alone = written(), 0.0, 0.0, 0
         while True:
             time.sleep(POLL_S)
-            # hold_nodes.sh signals at once when the script ends. After SIGKILL of the job nobody does.
+            # hold_nodes.sh sends a signal when the script ends. If the job got SIGKILL, no signal comes.
             alone = 0 if os.path.exists(f"/proc/{self.script}") else alone + 1
             if alone == MOST_POLLS_ALONE:
                 sys.exit(0)
