@@ -18,7 +18,7 @@ validate: site-programs  ## run the suite on the embedded cluster, print the ver
 smoke: site-programs     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
 
-# Before a run: on one machine a compiler disturbs what is measured beside it.
+# Before a run: on one machine, a compiler disturbs a measurement beside it.
 site-programs: setup
 	@.venv/bin/python -m reframe_checks.base.programs embedded $(if $(filter full,$(MODE)),,packaged)
 
@@ -90,7 +90,7 @@ lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed
 	.venv/bin/mypy
 	git ls-files -z | xargs -0 awk 'FNR == 1 { if (/^#!.*bash/) printf "%s%c", FILENAME, 0; nextfile }' | xargs -0 shellcheck
 
-fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
+fault-campaign: setup-tests ## put random faults into a cluster, count those found; FAULT_OPTIONS="--seed 1 --rounds 3"
 	.venv/bin/kappa fault-campaign run $(FAULT_OPTIONS)
 
 .PHONY: acceptance-simulated

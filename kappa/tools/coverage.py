@@ -25,7 +25,7 @@ from kappa.core.vocabulary.tables import as_markdown
 DATA, PAGE = "docs/coverage.yaml", "docs/coverage.md"
 EMBEDDED, FABRICS = SUITE / "site_configs/embedded", SUITE / "site_configs/simulated/fabrics"
 MEASURED, NOT_PROVIDED, PROXY, MISSING = "measured on the embedded cluster", "not provided here", "proxy", "missing"
-HEADER = ("what is measured", "system", "our checks", "state", "remarks")
+HEADER = ("measurement", "system", "our checks", "state", "remarks")
 
 Text = Annotated[str, Meta(min_length=1)]
 

@@ -331,7 +331,7 @@ def message(said: str) -> str:
 
 def render(found: Sequence[Disturbed]) -> str:
     """Return the disturbances as a Markdown table."""
-    rows = [("disturbance", "what is done", "status", "verdict", "named", "cases with figures", "seconds", "message",
+    rows = [("disturbance", "action", "status", "verdict", "named", "cases with figures", "seconds", "message",
              "next validation")]  # fmt: skip
     for one in found:
         what = ", ".join(filter(None, (one.disturbance.what, one.detail)))
