@@ -12,7 +12,7 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 
-# What these tests share is made once: a cluster, a build, a dry run. It takes minutes, and is begun first.
+# These parts are made once and shared: a cluster, a build, a dry run. They take minutes, so they begin first.
 ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "quarantine", "suite_loads")
 TOGETHER = {f"tests/integration/test_{name}.py": "cluster" for name in ONE_CLUSTER} | {
     start: start for start in ("tests/emt/", "tests/sites/", "tests/spack/", "tests/sweep/")

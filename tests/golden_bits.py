@@ -17,7 +17,7 @@ from reframe_checks.localise.bits import GOLDEN_FILE
 from reframe_checks.parsers import core_programs
 
 ALONE = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# What the C library then takes, for processors without fused operations, must not matter.
+# The functions that the C library then selects, for processors without fused operations, must not matter.
 NOT_FUSED = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4"}
 
 Told = core_programs.EmtAlikeResult | core_programs.BitSweepResult

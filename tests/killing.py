@@ -34,7 +34,7 @@ def in_child(work, after_s):
 
 
 def seconds(work):
-    """What ``work`` takes in a child that nobody kills, s."""
+    """Return the time of ``work`` in a child without a kill, s."""
     started = time.monotonic()
     assert in_child(work, PATIENCE_S)
     return time.monotonic() - started

@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[pathlib.Path], T]) -> T:
-    """What ``make(folder)`` gives, which can be pickled and stays as it is; ``folder`` is new, and lasts as long."""
+    """Return the result of ``make(folder)``, which can be pickled and never changes. ``folder`` is new and stays."""
     base = factory.getbasetemp()
-    # Of each process, below that of the run.
+    # One folder per process, below the run's folder.
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made-once"
     kept, folder = root / f"{name}.pickle", root / name
     with locked(root / f"{name}.lock", waiting=lambda: None):

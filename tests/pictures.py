@@ -26,7 +26,7 @@ def main() -> None:
     if len(sys.argv) != 2 or not (page := pathlib.Path(sys.argv[1], "report.html")).is_file():
         sys.exit("expected the folder of a run with its report.html: `kappa validate embedded` makes one")
     run = page.resolve().parent
-    # Where it lies on this machine is nobody's matter.
+    # The picture must not show its place on this machine.
     text = page.read_text(encoding="utf-8").replace(str(run), f"results/embedded/runs/{run.name}")
     if "PairSweep: bandwidth" not in text:
         sys.exit(f"{page}: expected a run of PairSweep, `kappa validate embedded smoke` for instance")

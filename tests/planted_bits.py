@@ -1,9 +1,9 @@
 """How many of single flipped bits are seen, and the right core or pair named: ``python -m tests.planted_bits``.
 
 Half of the trials in `bits` of kappa-measure, which has three works, a quarter each in the EMT application and in
-messages of `pairs`; a quarter as many again in the kernels of `node`, which know what is right themselves. Each flips
-one bit of 64 at a random instant in what is still needed (the programs say what that is, and what is left out as dead);
-the suite's own parsers and localisation say who it was. Nothing of it is in the programs that the checks run.
+messages of `pairs`; a quarter as many again in the kernels of `node`, which know their right result. Each trial flips
+one bit of 64 at a random instant in data that is still needed; the programs define this data. The suite's own parsers
+and localisation name the place. The programs that the checks run contain no fault.
 """
 
 import argparse
@@ -34,7 +34,7 @@ SHORT = [
     "--block-bytes=4096",
 ]  # fmt: skip
 
-#: What was planted, whether anything was seen, and whether the right one and no other was named.
+#: The planted fault, whether any check saw it, and whether the check named only the right place.
 Outcome = tuple[str, bool, bool]
 
 
@@ -48,7 +48,7 @@ def run(*command: str | pathlib.Path, cwd: pathlib.Path, **variables: str) -> st
 
 
 def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
-    """Of ``kappa-measure-planted-bits`` and ``emt_planted``."""
+    """Run trials of ``kappa-measure-planted-bits`` and ``emt_planted``."""
     of_emt = program.name == "emt_planted"
     read = core_programs.EmtAlikeResult.read if of_emt else core_programs.BitSweepResult.read
     launch = [] if of_emt else LAUNCH
@@ -63,7 +63,7 @@ def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.
 
 
 def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
-    """Of ``kappa-measure-planted-receiver``."""
+    """Run trials of ``kappa-measure-planted-receiver``."""
     draw = random.Random(seed)
     healthy = run(*LAUNCH, program, *SHORT, cwd=folder)
     received = {int(rank): int(count) for rank, count in re.findall(r"received (\d) (\d+)", healthy)}
@@ -84,7 +84,7 @@ def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: path
 
 
 def planted_kernels(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
-    """Of ``kappa-measure-planted-kernels``, whose cores say themselves that their result is wrong."""
+    """Run trials of ``kappa-measure-planted-kernels``, whose cores report their own wrong results."""
     done = subprocess.run([program, str(trials), str(seed)], cwd=folder, capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         kernel, core, _, *wrong = line.split()

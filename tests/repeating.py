@@ -33,7 +33,7 @@ def defer(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRep
 
 
 class Repeats:
-    """Of the process that starts the workers, or that runs the tests itself."""
+    """State of the process that starts the workers, or that runs the tests itself."""
 
     def __init__(self) -> None:
         self.deferred: list[tuple[str, str, int, str]] = []
@@ -43,7 +43,7 @@ class Repeats:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """The workers have ended: what is repeated has the machine to itself."""
+        """The workers have ended, so a repeated test has the machine alone."""
         repeats = 0
         for test, reason, tries, seen in self.deferred:
             for number in range(1, tries + 1):

@@ -1,4 +1,4 @@
-"""The two tiers of tests: what ``make test`` runs, and what is marked ``long`` for ``make test-long``."""
+"""The two tiers of tests: ``make test`` runs one, ``make test-long`` the tests with the mark ``long``."""
 
 import pytest
 

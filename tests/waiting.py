@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-# Ends a test that hangs. What is waited for takes seconds, and many times as long on a machine with other work.
+# Ends a test that hangs. A condition normally takes seconds, and many times as long on a busy machine.
 PATIENCE_S = 300
 
 Found = TypeVar("Found")
 
 
 def until(condition: Callable[[], Found], what: str, timeout_s: float = PATIENCE_S, poll_s: float = 0.05) -> Found:
-    """What ``condition`` returns as soon as that is true.
+    """Return the result of ``condition`` as soon as it is true.
 
     :raises AssertionError: it was not within ``timeout_s``; the message says ``what`` was waited for and what was seen.
     """

@@ -1,7 +1,7 @@
 """How large a run's page is, how fast it is made, how many sheets it fills: ``python -m tests.benchmarks.pages``.
 
 The run is made of the recorded one: checks of a whole partition have figures of every node, and of every pair; three
-checks run on each node by itself, as ``--distribute=all`` makes them. One node is 45 % slow in all that it computes.
+checks run on each node alone, as ``--distribute=all`` makes them. One node computes everything 45 % slower.
 """
 
 import argparse
@@ -41,7 +41,7 @@ EACH_NODE = {
     "OsuBandwidth": ("network/osu-pt2pt", {"bandwidth_8B": (21.0, "MB/s"), "bandwidth_1MiB": (14_000.0, "MB/s")}),
 }
 LOWEST = 0.9
-# What the slow node is slow in; its disk and links are as good as any.
+# The slow node is slow in these; its disk and links are normal.
 COMPUTES = ("NodeSweep", "Stream", "Hpl")
 
 

@@ -17,14 +17,14 @@ PAGES = ("README.md", "emt_app/README.md", "docs/acceptance.md", "docs/history.m
 USERS = ("root", "games")
 RANGE = "600100000-600165535"
 LIMIT_S = 1500
-# What runs for hours, needs another cluster or calls the tests: what is typed instead, and why.
+# Commands that run for hours, need another cluster or call the tests: their replacement, and the reason.
 INSTEAD = {
     "make test": ("make -n test", "calls the tests"),
     "kappa quarantine": ("kappa quarantine --help", "needs a rule in site.yaml; test_quarantine.py types it"),
     "kappa return": ("kappa return --help", "needs a rule in site.yaml; test_quarantine.py types it"),
     "kappa nightly schedule": ("kappa nightly schedule embedded sbatch --at 02:00 --dry-run", "a chain of every night"),
 }
-# What the reader of a page has done before, and what ends it.
+# Commands that the reader of a page typed before, and the command that ends them.
 _READY = ("make setup", ". .venv/bin/activate")
 BEFORE = {
     "docs/acceptance.md": _READY,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 _PROGRAMS = ("kappa", "make", "reframe", "mpirun", "cmake", "ctest", "build/emt", "python3", ".")
 _COMMENT = re.compile(r"\s{2,}#.*|\s+# .*")
-# What stands for a reader's own.
+# Placeholders that a reader replaces.
 _STANDS_FOR = {
     "SITE": "embedded",
     "NAME": "embedded",

@@ -73,7 +73,7 @@ def _of_fault(e: Element) -> Iterator[Path]:
 
 
 def currents_into_nodes(case: dict[str, Any], waves: Waves) -> Waves:
-    """What is left of the sum of the currents that leave each node."""
+    """Return the residual of the sum of the currents that leave each node."""
     left = {name: np.zeros_like(waves["time"]) for name in names_of(case)}
     for e in case["elements"]:
         for path in paths(case, e):

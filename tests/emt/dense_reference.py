@@ -42,7 +42,7 @@ _T_INVERSE = np.linalg.inv(_T)
 #: Coefficients of the parabola through the stages, by powers of θ.
 _STAGE_POWERS = np.linalg.inv(np.vander(_C, 3, increasing=True))
 
-#: Of the largest voltage or flux: what counts as a boundary reached.
+#: Fraction of the largest voltage or flux at which a boundary counts as reached.
 _REACHED = 1e-10
 _CLARKE = np.array(
     [
@@ -442,7 +442,7 @@ class DenseReference:
         return self._factors[key]
 
     def _waves_rows(self) -> None:
-        """What has left each end as rows of x, and what arrives as places in the right-hand side."""
+        """Return the waves that left each end as rows of x, and the arriving ones as places in the right-hand side."""
         rows: list[Vector] = []
         self._arrivals: list[tuple[float, int, int, float, int, float]] = []
         for line in self._lines:
@@ -581,7 +581,7 @@ class DenseReference:
             self._announce(t, 2)
 
     def _announce(self, t: float, generations: int) -> None:
-        """What happens now arrives elsewhere later, and again where it came from: on the grid all of it is followed."""
+        """Follow a present change: it arrives elsewhere later, and returns to its origin, always on the grid."""
         for delay in self._delays:
             arrival = t + delay
             number = round(arrival / self._step)

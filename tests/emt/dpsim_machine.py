@@ -16,7 +16,7 @@ OMEGA = 2 * math.pi * FREQUENCY_HZ
 #: Circuit of the machine, per unit (P. Kundur, Power System Stability and Control, 1994, example 3.2).
 RS, LL, LMD, LMQ, H_S = 0.003, 0.15, 1.6599, 1.61, 3.7
 FIELD, DAMPER, Q1, Q2 = (0.0006, 0.1648), (0.0284, 0.1713), (0.0062, 0.7252), (0.0237, 0.125)
-#: Before and what is added, ohm of each phase, and when.
+#: Initial and added load, ohm per phase; time of the addition and of the end.
 LOAD_OHM, ADDED_OHM, LOADED_S, STOP_S = V * V / 300e6, 2.0, 0.1, 0.3
 PER_UNIT_A = 2 * S_VA / (3 * V * math.sqrt(2 / 3))
 
@@ -76,7 +76,7 @@ def space_vector(a: Any, b: Any, c: Any) -> NDArray[np.complex128]:
 
 
 def set_up(dpsim: Any, step_s: float, machines: int = 1) -> tuple[Any, Any, Any]:
-    """The simulation of so many, each by itself, begun; node and machine of the first."""
+    """Begin the simulation of several separate machines; return node and machine of the first."""
     power = V * V / LOAD_OHM
     losses = RS * (power / S_VA) ** 2 * S_VA
     initial = {"init_active_power": power, "init_reactive_power": 0.0, "init_mech_power": power + losses}

@@ -1,8 +1,8 @@
 """``make fuzz``: ``emt check`` and ``emt run`` with cases that a coverage-guided fuzzer makes.
 
 The program is ``emt_app/tests/fuzz_case.cpp``. It begins with the teaching cases and with random networks of all
-elements. What crashes, hangs or leaves the bounds of the sanitizers is kept below ``artifacts`` in the folder, and the
-exit status is that of libFuzzer, which stops at the first.
+elements. An input that crashes, hangs or violates a sanitizer stays below ``artifacts`` in the folder. libFuzzer stops
+at the first one, and gives the exit status.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from .random_elements import WAVES, Bus, Element, Ends, RandomElements, Study, b
 
 Case = dict[str, Any]
 
-#: Of all networks: what a study of transients at 60 Hz would take.
+#: Settings of all networks, as in a study of transients at 60 Hz.
 STUDY_DT_S = 5e-5
 STEPS = 240
 PEAK_V, Z_OHM = 1000.0, 100.0
-#: Kinds of network; what is in each follows from the name.
+#: Kinds of network; the name gives the content.
 KINDS = ("one phase", "three phases", "lines")
 
 
@@ -35,7 +35,7 @@ class _Elements(RandomElements):
         return [(n + (self._values.choice((1, 2)) / 3 if self._between else 0.0)) * self._study.dt_s for n in steps]
 
     def whole_line(self, ends: tuple[Bus, Bus]) -> None:
-        """Of one to twenty steps in each mode."""
+        """Add a line with a delay of one to twenty steps in each mode."""
         length_m = self.near(5e4)
         keys: Element = {"from": ends[0].name, "to": ends[1].name, "length": length_m}
         steps = self._values.randint(1, 12)

@@ -23,7 +23,7 @@ WAVES = (*SINES, "step", "double exponential")
 
 @dataclass(frozen=True)
 class Study:
-    """What all parts of a case have in common."""
+    """The common part of all cases."""
 
     dt_s: float
     frequency_hz: float
@@ -38,7 +38,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Bus:
-    """A three-phase bus, or a single node, and what is usual there."""
+    """A three-phase bus, or a single node, with its usual values."""
 
     name: str
     peak_v: float
@@ -69,7 +69,7 @@ class RandomElements:
         self._instants = instants
         self._prefix = prefix
 
-    # What values are like.
+    # Typical values.
 
     def near(self, value: float) -> float:
         return value * self._values.uniform(0.5, 2)
@@ -78,7 +78,7 @@ class RandomElements:
         return {key: value} if self.shape.random() < 0.5 else {}
 
     def times(self, count: int) -> list[float]:
-        """Of events in ascending order: exactly at an instant, or inside the step that begins there."""
+        """Return times of events in ascending order: at an instant, or inside the step that begins there."""
         steps = sorted(self._values.sample(self._instants, count))
         late = [self._values.choice((0, 0, self._values.uniform(0.05, 0.95))) for _ in steps]
         return [(step + after) * self._study.dt_s for step, after in zip(steps, late, strict=True)]

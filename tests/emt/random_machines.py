@@ -123,7 +123,7 @@ def diagram(shape: Random, values: Random, study: Study, bus: Bus, name: str) ->
         elif kind == "selection":
             block(kind, {"inputs": inputs(2), "selector": inputs(1)[0]})
         elif kind == "integrator":
-            # What it integrates is its distance from its input: it has a steady state.
+            # It integrates its distance from its input, so it has a steady state.
             integral = f"{name}_{len(out) + 1}"
             error = block("sum", {"inputs": [inputs(1)[0], integral], "weights": [1, -1]})
             block(kind, {"input": error, "gain": values.uniform(1, 100)})

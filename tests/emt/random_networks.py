@@ -130,7 +130,7 @@ class _Network:
             task = self._task(count, island[0][0] if island else Bus("", *self._level()))
             self._elements.shape = draw
             if not island:
-                # What excites the island, and something that switches in any case.
+                # The excitation of the island, and always an element that switches.
                 self._elements.three_phase_source("source", task[0], ("steady",))
                 self._switched_load(task[0])
             else:
@@ -169,7 +169,7 @@ class _Network:
             self._two_terminals(of_phases(bus.name, ahead.name), bus, 0.1 * bus.z_ohm)
         return ahead
 
-    # What else there may be at a bus.
+    # Optional elements at a bus.
 
     def _extras(self) -> tuple[Callable[[Bus], None], ...]:
         add = self._elements

@@ -21,14 +21,14 @@ Case = dict[str, Any]
 #: Steps of the reference in one of the case, and lengths of step that errors are seen at, as parts of the case's.
 FINE = 4
 PARTS = (1, 2, 4)
-#: Of the voltages' root mean square: a jump after which two values are right, and the instant is not compared.
+#: Fraction of the voltages' root mean square: after such a jump two values are right, so the instant is not compared.
 JUMP = 1e-3
 
 
 def simulate(
     emt: Emt, case: Case, tmp: Path, steps: int, probes: Sequence[str], part: int = 1, every: int = 1
 ) -> Waves:
-    """What is probed in so many steps of the case, taken with a part of that step."""
+    """Return the probed values of so many steps of the case, with a step divided by this part."""
     path, csv = tmp / "case.json", tmp / "waves.csv"
     path.write_text(json.dumps(case))
     words = [word for name in probes for word in ("--probe", name)]
@@ -40,12 +40,12 @@ def simulate(
 
 @dataclass(frozen=True)
 class Errors:
-    """Of each network, root mean square over nodes and steps as a part of the voltages'; a column for each of PARTS."""
+    """Return each network's root mean square error over nodes and steps, relative to the voltages; a column a part."""
 
     of: NDArray[np.float64]
 
     def orders(self, first: int = 1) -> NDArray[np.float64]:
-        """From one of PARTS, which is half of the step, to a quarter, of what is not exact to rounding."""
+        """Return the orders of the errors above rounding, between one of PARTS and the last."""
         inexact = self.of[self.of[:, -1] > 1e-11]
         out: NDArray[np.float64] = np.log2(inexact[:, first] / inexact[:, -1]) / (len(PARTS) - 1 - first)
         return out

@@ -29,7 +29,7 @@ PER_NETWORK = 8
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
 
 Settings = dict[str, Any]
-#: What `emt_same_bits` tells of a run.
+#: Output of `emt_same_bits` for a run.
 Told = dict[str, Any]
 
 
@@ -80,7 +80,7 @@ class Planned:
 
 
 def simulate(program: Path, planned: Sequence[Planned], folder: Path, ranks: int = RANKS) -> list[list[Told]]:
-    """What each run gave."""
+    """The result of each run."""
     cases: list[list[Told]] = _told(program, planned, folder, ranks)["cases"]
     return cases
 

@@ -65,7 +65,7 @@ def emt(name: str, tmp_path_factory: pytest.TempPathFactory) -> Emt:
 
 
 def _processor_s() -> float:
-    """What the finished child processes have used, s: unlike elapsed time it is nearly the same on a busy machine."""
+    """Return the processor time of the finished child processes, s. Other load hardly changes it."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""A step over problem sizes: what `emt caches` measures is the same simulation as that of `emt run`."""
+"""A step over problem sizes: `emt caches` and `emt run` run the same simulation."""
 
 from __future__ import annotations
 

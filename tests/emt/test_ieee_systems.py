@@ -46,7 +46,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class FieldStep:
-    """Of the field's voltage of the machine at a bus at BEGIN_S, per unit."""
+    """Return the field voltage of the machine at a bus at BEGIN_S, per unit."""
 
     bus: int
     amplitude: float

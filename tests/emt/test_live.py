@@ -51,7 +51,7 @@ class Run:
         return reader
 
     def end(self) -> dict[str, Any]:
-        # Of one rank: mpirun, when asked itself, gives its ranks a second.
+        # Signal a rank, not mpirun: mpirun would give its ranks only a second.
         ranks = [p for p in psutil.Process(self.process.pid).children(recursive=True) if p.name() == "emt"]
         (ranks or [self.process])[0].send_signal(signal.SIGTERM)
         _, told = self.process.communicate(timeout=PATIENCE_S)

@@ -246,7 +246,7 @@ def test_csv_without_probe_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("when", ["always", "auto"])
 def test_progress_as_lines_where_there_is_no_terminal(emt: Emt, hq: Path, when: str) -> None:
-    # Held to 50 us a step: 2 s on any machine, of which the first already gives a line.
+    # Paced at 50 us a step: 2 s on any machine; the first second already gives a line.
     pace = ["--pace", "real-time"]
     shown = emt("run", hq, "--steps", "40000", "--no-replay", *pace, "--progress", when, ranks=1).stderr
     lines = re.findall(r"^step \d+ of 40000, \d+ steps/s, \d+ s left$", shown, re.MULTILINE)

@@ -39,7 +39,7 @@ def fnv1a(data: bytes) -> int:
 
 @pytest.fixture(scope="module")
 def checksum(emt: Emt, hq: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Of the study that nothing interrupts."""
+    """Return the result of the study without an interruption."""
     value: str = emt.run(hq, tmp_path_factory.mktemp("whole"), f"--steps={STUDY}", "--no-replay")["checksum"]
     return value
 

@@ -1,6 +1,6 @@
 """The same bits for any rank count, exchange, transport, instruction set and mapping, whatever shares a batch.
 
-Random networks by seed in combinations of settings (docs/same-bits.md of the application says what is claimed).
+Random networks by seed in combinations of settings (docs/same-bits.md of the application states the claims).
 """
 
 from __future__ import annotations

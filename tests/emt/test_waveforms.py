@@ -25,7 +25,7 @@ CHANNELS = ("S3.a", "S3.b", "TR_S3T0.a.i1", "L6*.from.a.i")
 
 
 def single(value: float) -> float:
-    """Of 24 bits, as COMTRADE's FLOAT32 keeps it."""
+    """Round to 24 bits, as COMTRADE's FLOAT32 keeps them."""
     packed: tuple[float] = struct.unpack("<f", struct.pack("<f", value))
     return packed[0]
 
@@ -52,7 +52,7 @@ READERS = {".cff": read_comtrade, ".h5": read_hdf5}
 
 @pytest.fixture(scope="module")
 def probed(emt: Emt, hq: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    """What one rank probes as CSV, and "time"."""
+    """Return the probes of one rank as CSV, and "time"."""
     table = tmp_path_factory.mktemp("probed") / "probes.csv"
     names = [line.split("\t")[0] for line in emt("channels", hq, *CHANNELS).stdout.splitlines()]
     assert len(names) > len(CHANNELS)
@@ -163,7 +163,7 @@ mount -t tmpfs -o size="$size" tmpfs "$small" || exit 99
 find "$small" -type f -exec cp -t "$kept" {} +
 exit $status
 """
-#: Of the run without a full disk, more than fit any of these disks.
+#: Bytes of the run without a full disk: more than any of these disks holds.
 WHOLE = 8000
 
 

@@ -21,7 +21,7 @@ def ending(steps: Sequence[Step], outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _repeated(outcomes: Sequence[Outcome]) -> list[str]:
-    """What ``tests.repeating`` says of tests that it has run again."""
+    """Output of ``tests.repeating`` about repeated tests."""
     said = (line for one in outcomes if one.step.results for line in one.log.read_text("utf-8", "replace").splitlines())
     return [line[:CHARACTERS] for line in said if line.startswith("REPEATED ")][:GROUPS]
 

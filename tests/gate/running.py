@@ -16,7 +16,7 @@ from typing import BinaryIO
 POLL_S = 0.1
 # `kappa validate` gives ReFrame 120 s to cancel its jobs.
 PATIENCE_S = 150.0
-# What an outer make tells an inner one, which is none of its own.
+# Variables that an outer make passes to an inner one, which does not belong to it.
 _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 _STATUS_IN_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* \[.*\] Error (\d+)$", re.MULTILINE)
 
@@ -117,7 +117,7 @@ def _show(written: BinaryIO) -> None:
 
 
 def _status(status: int, log: pathlib.Path) -> tuple[int, str]:
-    """Return ``status``, and in words also that of the program that ``make`` ran: make's own is always 2."""
+    """Return ``status`` in words, with the status of the program that ``make`` ran: make's own is always 2."""
     found = _STATUS_IN_MAKE.search(_end_of(log)) if status == 2 else None
     return status, f"status {found[1]}, make's {status}" if found else f"status {status}" if status else ""
 

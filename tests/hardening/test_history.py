@@ -15,8 +15,8 @@ from tests.unit.history.nights import night, write
 from tests.unit.reports.samples import latency
 
 NIGHTS = 12
-# Values of a night, and of the batches in which they are written: six batches, of which one ends a month and begins
-# another, make seven writes.
+# Values of a night, and of the batches in which they are written. Six batches make seven writes, because one batch
+# ends a month and begins another.
 VALUES, BATCH, FIRST = 3, 6, 7
 
 
@@ -47,7 +47,7 @@ def test_killed_at_random_points(tmp_path, monkeypatch, least):
     for number, (session, values) in enumerate(expected().items()):
         cases = [{**latency(value=value), "name": f"OsuLatency %placement={part}"} for part, value in enumerate(values)]
         write(tmp_path / "runs", number, night(FIRST + number, cases, uuid=session))
-    # What Arrow loads at the first use is loaded here, and not in each child.
+    # Load here the parts of Arrow that the first use would load, and not in each child.
     ingest_all("whole")
     assert stored(tmp_path / "results/whole/history") == expected()
     assert len(dataset.files(tmp_path / "results/whole/history")) == 2

@@ -77,7 +77,7 @@ def test_every_script_hands_the_words_on_and_runs_none(site, programs, tmp_path)
             cwd=folder, capture_output=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL,
             env={
                 "PATH": f"{programs}:/usr/bin:/bin", "KAPPA_CALLS": str(calls), "SLURM_JOB_ID": "1",
-                "KAPPA_MEASURES": "1",  # nobody answers a script that holds its nodes
+                "KAPPA_MEASURES": "1",  # no process answers a script that holds its nodes
             },
         )  # fmt: skip
         assert not list(folder.rglob("pwned*")), script.read_text()

@@ -35,11 +35,11 @@ MADE = {"mode": samples.complete(on_one_node()), "rotation": samples.report([pin
 
 @pytest.fixture
 def site(tree):
-    """A site of which ReFrame finds the same each night: all is well, and so it is on each of the single nodes."""
+    """A site where ReFrame finds no fault, each night and on each of the single nodes."""
     for name, document in MADE.items():
         (tree / f"{name}.json").write_text(json.dumps(document))
     reframe(tree, "true")
-    # What is said and drawn of the mode's run takes seconds, and is not the night's.
+    # The output and plots of the mode's run take seconds and do not belong to the night.
     make_kappa(tree, "from kappa.app.conduct.validation import Validation\nValidation.judge = lambda self: 0")
     return tree
 
@@ -142,7 +142,7 @@ def test_killed_at_random_points(site, least):
         kills += killed
         if not killed:
             whole_s *= 0.9  # it was slower when it was timed
-        # What the conductor had started goes on without it; then the locks are free.
+        # Processes that the conductor started go on without it; then the locks are free.
         for lock in (results / "nightly/.lock", results / "lock"):
             subprocess.run(["flock", "--timeout", str(PATIENCE_S), lock, "true"], check=True)
         now = found(results)

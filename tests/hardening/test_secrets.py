@@ -1,4 +1,4 @@
-"""Secrets in the environment or among the options reach neither what a job records nor what is shown."""
+"""Secrets in the environment or among the options reach neither a job's record nor any display."""
 
 import json
 import subprocess

@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE_S
 __all__ = ["tree"]
 ALONE = ("unshare", "--mount", "--propagation", "private")
 READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1"'
-# What was there, and hardly room for more.
+# The files that were there, and hardly space for more.
 FULL = (
     'mkdir "$1.full" && mount -t tmpfs -o size=64k none "$1.full" && cp -a "$1/." "$1.full"'
     ' && mount --move "$1.full" "$1"'
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run_on(state, folder, where, *command, **environment):
-    """Runs ``command`` with ``folder`` full or read-only, then lists on standard output what is in the folder."""
+    """Run ``command`` with ``folder`` full or read-only, then list the folder on standard output."""
     script = f'{state} && {{ shift; "$@"; status=$?; find "{folder}" -type f -printf "left %P %s\\n"; exit $status; }}'
     return subprocess.run(
         [*ALONE, "bash", "-c", script, "bash", folder, *command], cwd=where, capture_output=True, text=True,

@@ -185,7 +185,7 @@ def test_killed_at_random_points(tree):
         for page in (tree / "results").glob("runs/*/report.html"):
             assert page.read_text().rstrip().endswith("</html>")
     assert kills == wanted
-    # What the last kill ended lets go of the lock when it is gone, a moment later.
+    # A process that the last kill ended releases the lock a moment later.
     subprocess.run(["flock", "--timeout", str(PATIENCE_S), tree / "results/lock", "true"], check=True)
     done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
     assert "report: " in done.stdout, done.stderr

@@ -41,7 +41,7 @@ class Suite:
         return self.cluster("exec", "login", "squeue", "--noheader", states).stdout.splitlines()
 
     def environment(self, **extra):
-        """Without any Spack environment: what the site offers does not depend on what is installed here."""
+        """Remove all Spack environments: the site's offer must not depend on local installations."""
         folders = {
             "KAPPA_CLUSTER_STATE": self.state,
             "KAPPA_RESULTS": self.results,

@@ -68,7 +68,7 @@ def command(*arguments):
 
 @contextlib.contextmanager
 def suspended(conductor):
-    """What the process has started stands still, so that it has not ended before anybody looks."""
+    """Stop the process's children, so that they cannot end before the test looks."""
     session = psutil.Process(conductor).children()
     assert session, "a ReFrame session is at work"
     for process in session:

@@ -54,7 +54,7 @@ DARK = "--blink-settings=preferredColorScheme=0"
 
 
 def findings(browse, text, unfolded, *options):
-    """What axe has against the page: (rule, elements)."""
+    """Return axe's violations on the page: (rule, elements)."""
     run = RUN.replace("UNFOLDED", json.dumps(unfolded))
     scripts = f"<script>{AXE.read_text(encoding='utf-8')}</script><script>{run}</script></body>"
     options = ("--virtual-time-budget=60000", "--dump-dom", *options)

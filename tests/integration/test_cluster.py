@@ -459,7 +459,7 @@ class TestTraces:
         second.await_no_jobs()
         assert second.run("srun", "--nodelist=node2", "hostname").stdout.strip() == "node2"
 
-        # Of nodes with different file systems on /scratch one would be blamed: what the first has chosen holds.
+        # With different file systems on /scratch, one node would be blamed: the first node's choice holds.
         (second.state / "run/scratch_fs").write_text("tmpfs\n")
         node2 = int(second.pid_file("node2")[0])
         os.kill(node2, signal.SIGKILL)

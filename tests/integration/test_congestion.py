@@ -1,4 +1,4 @@
-"""Congestion on links that are limited, so that the cluster's cores are not what is short: seen on tapered uplinks.
+"""Congestion on limited links, so that the cluster's cores are not the bottleneck: seen on tapered uplinks.
 
 It takes a minute and a half.
 """

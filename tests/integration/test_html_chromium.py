@@ -83,12 +83,12 @@ def campaign(tmp_path):
 
 
 def complaints(log):
-    """What the page itself complained about on the console."""
+    """Return the page's own complaints on the console."""
     return [line for line in log.splitlines() if "CONSOLE" in line and "[bokeh" not in line]
 
 
 def probe(browse, text, **options):
-    """What the probe saw; the policy would rightly keep it from running."""
+    """Return the probe's observations; the page's policy would rightly block it."""
     done = browse(without_policy(text).replace("</body>", PROBE), "--dump-dom", **options)
     found = re.search(r'<html[^>]* data-seen="([^"]*)"', done.stdout)
     assert found, done.stderr

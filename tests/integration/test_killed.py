@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE_S, until
 from .conftest import KAPPA
 
 KILLS, SEED = int(os.environ.get("KAPPA_KILLS", "2")), os.environ.get("KAPPA_KILL_SEED", "1")
-#: What is killed -> the names of its processes.
+#: Killed part -> names of its processes.
 VICTIMS = {
     "kappa": ("kappa",),
     "reframe": ("reframe",),

@@ -11,9 +11,9 @@ from .conftest import KAPPA, REPOSITORY
 
 pytestmark = pytest.mark.long
 PASS, INCOMPLETE = 0, 2
-#: What `kappa site new` asks for here: its GPU is a placeholder.
+#: Options of `kappa site new` here: the GPU is a placeholder.
 ASKED = "Gres=gpu:placeholder:1"
-#: Of the smoke mode, what passes or fails in each partition without a reference of the site's own.
+#: Cases of the smoke mode that pass or fail in each partition without the site's own references.
 NEED_NO_FIGURE = (
     "Affinity", "BitSweep", "JobTurnaround", "MeasureProgram", "PartitionHealth", "PartitionState",
     "SoftwareInventory", "TransportUsed",

@@ -38,7 +38,7 @@ def bounds_that_any_load_leaves(folder):
 
 
 def printed(suite, earlier):
-    """What ReFrame prints in the mode of a night that is not among the `earlier`."""
+    """Output of ReFrame in the mode of a night that is not among the `earlier`."""
     return [path for path in suite.results.glob("nights/*/reframe.out") if path.parent not in earlier]
 
 
@@ -63,7 +63,7 @@ def test_a_slow_link_is_named_in_the_message(suite):
 
 @long
 def test_what_a_budget_leaves_out_does_not_run_and_is_told(suite, tmp_path):
-    """The night passes, and nobody can take it for a pass of what did not run."""
+    """The night passes, and no output claims a pass of cases that did not run."""
     suite = dataclasses.replace(suite, results=tmp_path)
     plan = subprocess.run(
         [KAPPA, "plan", "embedded", "links", "--json=-"],
@@ -121,7 +121,7 @@ def test_a_night_whose_machine_fails_begins_again_on_another(suite):
         until(lambda: any("RUN" in path.read_text() for path in printed(suite, earlier)), "the night runs checks")
         first = node_of(suite, job)
         os.kill(int((suite.state / f"run/{first}.pid").read_text().split()[0]), signal.SIGKILL)
-        # Slurm would find out by itself, but later.
+        # Slurm would find out without help, but later.
         suite.cluster("exec", "login", "scontrol", "update", f"nodename={first}", "state=down", "reason=test")
         until(lambda: "JobState=PENDING" in show(suite, job), "the job waits again")
         begin(suite, job)

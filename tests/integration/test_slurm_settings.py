@@ -106,7 +106,7 @@ def napped(suite, site, partition="", count=1):
 
 
 def cases_of(suite):
-    """Of the last naps."""
+    """Return the lengths of the last naps."""
     report = json.loads((suite.results / "naps.json").read_text())
     return [case for run in report["runs"] for case in run["testcases"]]
 

@@ -1,4 +1,4 @@
-"""What runs on a node and differs from the others is named with the node; modules load by Lmod, or as Tcl modules."""
+"""A file that differs on a node is named with the node; modules load by Lmod, or as Tcl modules."""
 
 import pathlib
 import random

@@ -1,1 +1,1 @@
-"""What a sample of the pairs finds, by simulation: ``python -m tests.pair_sampling``."""
+"""Faults found by a sample of the pairs, by simulation: ``python -m tests.pair_sampling``."""

@@ -1,7 +1,7 @@
 """A fat tree of two levels on which the rounds of a sampled PairSweep are made up, healthy or with one planted fault.
 
-As many spines as a leaf switch has nodes, each link as fast as a node's. A message's rate is that of its slowest link,
-shared by all that use that link in the same round:
+As many spines as a leaf switch has nodes, each link as fast as a node's. The slowest link of a message sets its rate;
+all messages over a link in the same round share it:
 
 - static routing: the spine is that with the number of the receiver on its leaf switch (D-mod-k of InfiniBand);
 - adaptive routing: the links of a leaf switch are shared by all that leaves or enters it, like one.
@@ -21,16 +21,16 @@ from reframe_checks.localise.sampled_pairs import JudgedSample, Rounds, suspects
 
 # Standard deviations, in logarithms.
 PAIR_NOISE, NODE_NOISE, LEAF_NOISE = 0.03, 0.01, 0.003
-# Of the figures so many are slower by another job, by a factor of 1 and an exponential with this mean.
+# Fraction of figures that another job slows, by a factor of 1 and an exponential with this mean.
 DISTURBED, DISTURBANCE = 0.02, 0.5
 NODE_RATE_MBPS = 24_000.0
 
 Routing = Literal["static", "adaptive"]
 Fault = Literal["none", "node", "leaf uplinks", "spine path"]
-#: How many times slower what is bad is.
+#: Slow-down of a bad part.
 SLOWER: dict[Fault, float] = {"node": 1.5, "leaf uplinks": 1.5, "spine path": 2.0}
 Schedule = list[NDArray[np.int64]]  # of each round, pairs x 2
-#: Of all pairs, round by round: the round, first and second node (pairs x 2), MB/s to the second and to the first.
+#: All pairs, round by round: the round, first and second node (pairs x 2), MB/s to the second and to the first.
 Figures = tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]
 
 
@@ -89,7 +89,7 @@ class Fabric:
         return round_of, np.concatenate(schedule), np.concatenate(there), np.concatenate(back)
 
     def judged(self, figures: Figures, least_slowdown: float = 1.25) -> JudgedSample:
-        """What the suite makes of what ``sweep`` gave."""
+        """Return the suite's findings in the output of ``sweep``."""
         round_of, pairs, there, back = figures
         logs = -np.log(np.minimum(there, back))
         rounds = Rounds.of(self.nodes, int(round_of[-1]) + 1, round_of, pairs[:, 0], pairs[:, 1], logs)

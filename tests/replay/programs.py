@@ -1,4 +1,4 @@
-"""Programs that print what real ones printed: bash scripts. One that is asked for what nobody recorded fails."""
+"""Programs that print recorded output of real ones: bash scripts. A request without a record fails."""
 
 from collections.abc import Mapping
 
@@ -25,13 +25,13 @@ while [[ $1 == -* ]]; do shift; done
 [[ $* == *place_of_rank.sh ]] || exec "$@"
 SLURM_PROCID=0 taskset -c "${cpus%,*}" "$@"
 SLURM_PROCID=1 taskset -c "${cpus#*,}" "$@\""""
-#: … or on the nodes ``$RANKS_ON``, of which each says that it is ``$HOST``.
+#: … or on the nodes ``$RANKS_ON``: each reports that it is ``$HOST``.
 SRUN_ON_NODES = """while [[ $1 == -* ]]; do shift; done
 [[ $* == *place_of_rank.sh ]] || exec "$@"
 SLURM_PROCID=0 HOST=${RANKS_ON% *} "$@"
 SLURM_PROCID=1 HOST=${RANKS_ON#* } "$@\""""
 HOSTNAME = "echo $HOST"
-#: Of a list of nodes as ``node[1-4]``.
+#: Expands a list of nodes such as ``node[1-4]``.
 SCONTROL = "for number in 1 2 3 4; do echo node$number; done"
 
 
@@ -164,7 +164,7 @@ def openfoam() -> str:
     )
 
 
-# What libsharp says, as its users have published it.
+# Output of libsharp, as its users have published it.
 _TREE = "[n1:0:291 - context.c:759] INFO tree_info: type:LLT tree idx:0 treeID:0x0 caps:0x6 quota: ( osts:167 )"
 
 
@@ -174,7 +174,7 @@ def with_sharp(program: str) -> str:
 
 
 def srun_of_sums() -> str:
-    """Of our own program: sums that were recorded over TCP, and where the network is asked, over shared memory."""
+    """Output of our own program: sums recorded over TCP or, if the network is requested, over shared memory."""
     words = "pattern --ranks-per-node=1 --iterations=20 --output=*.json allreduce --where=host --largest-bytes=1048576"
     pattern = words.replace(" ", r"\ ")
     return (

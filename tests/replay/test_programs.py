@@ -59,7 +59,7 @@ def entries(session):
 
 @pytest.fixture(scope="module")
 def judged(session):
-    """What `kappa verdict` says of each case."""
+    """Return `kappa verdict`'s text about each case."""
     done = command(session, "kappa", "verdict", session / "report.json", "--json", "-")
     return json.loads(done.stdout)["cases"]
 

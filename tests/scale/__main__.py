@@ -1,7 +1,7 @@
 """How the suite's own time and memory grow with the nodes: ``python -m tests.scale`` prints docs/scaling.md's tables.
 
-``make scale-table`` writes them. Real Slurm nodes are those of the light embedded cluster, on each of which one check
-runs by itself; larger runs are made up by the suite's own writer of reports, and the output of PairSweep, too.
+``make scale-table`` writes them. The light embedded cluster gives real Slurm nodes; one check runs on each of them. The
+suite's own writer of reports makes larger runs, and the output of PairSweep, too.
 """
 
 import argparse

@@ -40,7 +40,7 @@ def took(command: Sequence[object], environment: Mapping[str, str], folder: Path
 
 
 def reports_took(report: Path, page: Path, environment: Mapping[str, str], folder: Path, log: Path) -> dict[str, Took]:
-    """What the verdict on a report of the embedded site, its page and the site's history take.
+    """Return the cost of the verdict on a report of the embedded site, of its page and of the site's history.
 
     :raises RuntimeError: one of them could not be done; it says why.
     """

@@ -1,5 +1,5 @@
-"""What the suite takes on a light embedded cluster of so many nodes: one check on each of them by itself; nodes with
-something wrong found, drained and given back; a night in which some have their turn."""
+"""Cost of the suite on a light embedded cluster of many nodes: one check on each node; nodes with a fault found,
+drained and given back; a night in which some have their turn."""
 
 import json
 import os
@@ -24,7 +24,7 @@ quarantine:
   mode: smoke
   nodes: 3
 """
-# Of fewer nodes one is too many to be drained; so many nodes have their turn in the night.
+# With fewer nodes, one is too many to drain; this many nodes have their turn in the night.
 FROM_NODES, IN_TURN = 32, 16
 SLURM = ("sbatch", "sacct", "squeue", "scontrol", "sinfo", "scancel")
 # Jobs have the commands themselves.
@@ -118,7 +118,7 @@ def _operated(nodes: int, folder: Path, step: Callable[..., Took]) -> dict[str, 
         states("drain")
         steps["return"] = step(BIN / "kappa", "return", "embedded", *bad, "--", *quick, place=folder)
         states("idle")
-    # Of hundreds of nodes that share two cores some do not answer Slurm in time, as PartitionState says.
+    # Some of hundreds of nodes on two shared cores do not answer Slurm in time, as PartitionState reports.
     steps["night"] = step(
         BIN / "kappa", "nightly", "run", "embedded", "--mode=smoke", f"--nights={max(1, nodes // IN_TURN)}",
         "--repeats=1", "--", "-c", CHECKS, "-n", "Alone", "-n", "PartitionState", *quick,

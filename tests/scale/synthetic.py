@@ -1,4 +1,4 @@
-"""What the reports take of a run of so many nodes that its writer has made up: figures of nodes, none of pairs."""
+"""Cost of the reports on a synthetic run of many nodes: figures of nodes, none of pairs."""
 
 import os
 import shutil

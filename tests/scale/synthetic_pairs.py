@@ -1,4 +1,4 @@
-"""What PairSweep takes of results that are made up: every pair up to ``sample_above`` nodes, of more a sample.
+"""Cost of PairSweep for synthetic results: every pair up to ``sample_above`` nodes, a sample of more.
 
 ``measure`` starts this module anew for each step, so that a step's memory is its own.
 """
@@ -38,7 +38,7 @@ _METRICS = ("bandwidth_across_switches", "leaf_uniformity", "worst_loss")
 
 
 def write_output(nodes: int, folder: Path, program: Path | None = None) -> Fabric:
-    """What the program would write into ``folder`` after a sweep of so many nodes, one of them 1.5 times slower.
+    """Write the program's output of a sweep of this many nodes, one of them 1.5 times slower, into ``folder``.
 
     :param program: ``kappa-measure``, which gives the rounds where pairs are sampled.
     """
@@ -114,7 +114,7 @@ def _in_lines(document: dict[str, Any], lists: Iterable[str]) -> str:
 
 
 def pair_sweep_case(folder: Path, switch_of: dict[str, str]) -> RecordedCase:
-    """What the check makes of the output in ``folder``, as a report has it; large matrices go into its ``matrices``."""
+    """Return the check's result for the output in ``folder``, as in a report; large matrices go into ``matrices``."""
     nodes = len(switch_of)
     check: Any = SimpleNamespace(
         matrices={}, per_node={}, findings=[], suspects=[], hint="", switch_of=switch_of, least_slowdown=1.25,
@@ -141,7 +141,7 @@ def pair_sweep_case(folder: Path, switch_of: dict[str, str]) -> RecordedCase:
 
 @dataclass(frozen=True)
 class SyntheticPairs:
-    """``output_mib`` is what the program would write, ``beside_mib`` what is kept beside the report."""
+    """``output_mib``: the program's output. ``beside_mib``: files beside the report."""
 
     nodes: int
     pairs: int
@@ -156,7 +156,7 @@ def measure(nodes: int, folder: Path, program: Path) -> SyntheticPairs:
     """:raises RuntimeError: a command could not be done; it says why."""
     folder.mkdir(parents=True)
     itself = (sys.executable, "-m", "tests.scale.synthetic_pairs")
-    # By a process of its own: what is started by a large one counts as large.
+    # In a separate process: a process that a large one starts counts as large.
     subprocess.run(
         [*itself, "--write", folder, "--nodes", str(nodes), "--program", program], cwd=REPOSITORY, check=True
     )

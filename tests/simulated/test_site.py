@@ -66,6 +66,6 @@ def test_two_runs_are_alike_to_the_last_digit(tmp_path):
 def test_more_ranks_than_the_fabric_holds_are_refused_by_name(tmp_path):
     options = ["--system=simulated:hdr-8", "-n", "PutBarrier.*ring", "-S", "PutBarrier.ranks=4096"]
     status, said, _ = validated(tmp_path / "results", *options)
-    # What asks for too much is no fault of a fabric.
+    # A request that is too large is no fault of a fabric.
     assert status == 2
     assert "fabric hdr-8: expected 1 to 8 nodes, found 2048" in said

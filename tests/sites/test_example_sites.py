@@ -68,7 +68,7 @@ def selected(case, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_a_mode_has_to_run_is_what_reframe_selects(site, cases, mode):
-    """Of the cases that ReFrame has a script for."""
+    """Return the cases with a script of ReFrame."""
     taken = {case["display_name"]: case["family"] for case in cases if selected(case, mode)}
     derived = Site(SITES / site.name).modes[mode]
     places = {(taken[script.name], script.partition) for script in site.scripts if script.name in taken}

@@ -55,7 +55,7 @@ def test_every_check_calls_its_programs_in_the_image(tmp_path, monkeypatch):
         # Before anything looks for a program.
         assert text.index(f"export PATH={stage}/in_image:$PATH") < text.index("record_provenance.sh")
         assert "/apps/kappa.sif" in text, "the image's checksum is kept"
-        # What a job would run, with a runtime that says how it was called.
+        # The commands of a job, with a runtime that prints its arguments.
         (tmp_path / "apptainer").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
         (tmp_path / "apptainer").chmod(0o755)
         monkeypatch.setenv("PATH", f"{stage}/in_image:{tmp_path}:{os.environ['PATH']}")

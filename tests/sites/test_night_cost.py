@@ -1,4 +1,4 @@
-"""What a night of each example site costs by its plan: the checks' own bounds, as no run of these is stored."""
+"""Planned cost of a night at each example site: by the checks' own bounds, since no run of these is stored."""
 
 import json
 

@@ -52,7 +52,7 @@ class SiteCase:
 
 
 def cases_of(site):
-    """Of a site's shared dry run, which is of the mode of everything."""
+    """Return cases of a site's shared dry run in the mode of everything."""
     for case in json.loads(site.report.read_text("utf-8"))["runs"][-1]["testcases"]:
         if case.get("check_class"):
             words = [word[1:] for word in case["display_name"].split() if word.startswith("%")]
@@ -129,7 +129,7 @@ def referenced(case):
 
 
 def test_sites_name_metrics_that_their_programs_give(nights):
-    """Of a reference without a metric the verdict is INCOMPLETE."""
+    """With a reference but no metric, the verdict is INCOMPLETE."""
     rows = [(case, row) for case in nights if (row := row_of(case))]
     unknown = {(case.site, case.check, case.parameters): referenced(case) - {*row.metrics} for case, row in rows}
     assert not {key: metrics for key, metrics in unknown.items() if metrics}

@@ -15,7 +15,7 @@ AS_NODE = 'SLURMD_NODENAME=node$((OMPI_COMM_WORLD_RANK / RANKS_PER_NODE)) exec "
 
 
 class Program:
-    """A subcommand, the words of which come before all arguments."""
+    """A subcommand; its words come before all arguments."""
 
     def __init__(self, *subcommand: str) -> None:
         self.subcommand, self.folder = subcommand, built("measure")

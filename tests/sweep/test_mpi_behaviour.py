@@ -1,4 +1,4 @@
-"""The behaviour of MPI on ranks of this machine: what is measured can be read, and what is wrong or missing is said.
+"""The behaviour of MPI on ranks of this machine: readable results, and messages about wrong or missing ones.
 
 It takes a minute.
 """

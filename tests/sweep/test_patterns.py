@@ -1,4 +1,4 @@
-"""The communication patterns on ranks of this machine: what arrives is right, and what is wrong or missing is said.
+"""The communication patterns on ranks of this machine: right data, and messages about wrong or missing data.
 
 It takes a minute.
 """
@@ -22,7 +22,7 @@ SMALL = {
     "neighbour --message=line --graph=graph.txt": patterns.NeighbourExchangeResult.read,
     "allreduce --largest-bytes=256": patterns.AllreduceResult.read,
 }
-#: Those in which rank 1 sends, gets or adds up what is compared.
+#: Patterns in which rank 1 sends, gets or adds compared data.
 COMPARED = [words for words in SMALL if not words.startswith("barrier")]
 
 
@@ -44,7 +44,7 @@ def test_what_arrives_is_right(program, folder, words):
     assert (found.iterations, found.run.nodes, found.simulated) == (2, 3, False)
 
 
-# Nodes of two ranks, of which every second loads the network.
+# Nodes of two ranks; every second node loads the network.
 CONGESTION = ("--ranks-per-node=2", "--iterations=2", "congestion", "--rounds=1", "--aggressor-bytes=1000")
 
 

@@ -518,6 +518,6 @@ class TestPrecheck:
 
 def test_the_cluster_needs_nothing_but_the_standard_library() -> None:
     cluster = Path(__file__).parents[2] / "site_configs/embedded/cluster"
-    # Neither what is installed (-S) nor what PYTHONPATH names (-E).
+    # Ignore installed packages (-S) and PYTHONPATH (-E).
     done = subprocess.run([sys.executable, "-S", "-E", cluster, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
 """The steps of the simulator, and its start, call no function of the C library whose last bit is its own choice.
 
-What IEEE 754 fixes (square roots) or has no rounding is allowed; the rest has its place in ``base/elementary.hpp``.
+Functions that IEEE 754 fixes (square roots) or that do not round are allowed; ``base/elementary.hpp`` has the rest.
 """
 
 import re
@@ -25,7 +25,7 @@ NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|R\"\(.*?\)\"|\"(?:\\.|[^\"\\\n])*\"",
 
 
 def rounded_calls(source: str) -> list[str]:
-    """Names of such functions that are called; ``abs`` of a complex number is not told from that of a real one."""
+    """Return the names of such functions in calls; ``abs`` of complex and of real numbers look alike."""
     code = NOT_CODE.sub(" ", source)
     names = [match[1] for match in CALL.finditer(code)] + re.findall(r"(?<!\w)(\w+)\s*\(", code)
     return sorted(set(names) & ROUNDED)

@@ -16,7 +16,7 @@ SYSTEMS = {"debian-12": ("debian", "12"), "debian-13": ("debian", "13"), "ubuntu
 
 
 def installing(folder, system, installed, *options):
-    """What the script says on a system with these packages, as one who is not root and has no sudo."""
+    """Return the script's output on a system with these packages, for a user without root and sudo."""
     (folder / "os-release").write_text('NAME="{0}"\nID={0}\nVERSION_ID="{1}"\n'.format(*system))
     (folder / "installed").write_text("".join(f"{name}\n" for name in installed))
     dpkg = folder / "dpkg-query"

@@ -71,7 +71,7 @@ def test_each_class_has_a_name_of_its_own():
 
 
 def test_each_package_says_in_three_lines_what_it_is():
-    """What runs on nodes (``src``) is no package of the suite."""
+    """Programs that run on nodes (``src``) are no package of the suite."""
     for path in (path for top in TOP for path in (REPOSITORY / top).rglob("__init__.py") if "src" not in path.parts):
         said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
         assert 1 <= len(list(filter(None, said.splitlines()))) <= 3, path

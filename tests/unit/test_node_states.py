@@ -4,7 +4,7 @@ import pytest
 
 from kappa.core.vocabulary.node_states import SIGNS, STATES, Cause, condition
 
-# What each is: takes jobs, can be woken, in service.
+# Properties of each state: takes jobs, can be woken, in service.
 FREE, ASLEEP, LEAVING, HELD, OUT = (
     (True, False, True),
     (True, True, True),

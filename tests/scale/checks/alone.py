@@ -1,4 +1,4 @@
-"""A step that does next to nothing on one node: what is left of its time is the suite's and Slurm's own."""
+"""A step with next to no work on one node: the rest of its time comes from the suite and Slurm."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Contracts: what is accepted, and that an error names the file, the line and what was expected."""
+"""Contracts: accepted ones, and errors that name the file, the line and the expectation."""
 
 import os
 import pathlib

@@ -104,7 +104,7 @@ def write_anew(dossier, old, new, name="verdict.json"):
 
 
 def list_anew(dossier):
-    """Write the manifest as it is of what is there now."""
+    """Write the manifest of the present files."""
     (dossier / MANIFEST).unlink()
     (dossier / MANIFEST).write_text(manifest_of(dossier))
 

@@ -1,4 +1,4 @@
-"""What is said to be finished is on the disk, and not in the memory of a machine that may lose its power."""
+"""Results reported as finished are on the disk, not in the memory of a machine that may lose its power."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A mix of jobs: its figures from recorded answers, what is no figure, and its bounds."""
+"""A mix of jobs: its figures from recorded answers, answers without a figure, and its bounds."""
 
 import json
 import pathlib

@@ -163,7 +163,7 @@ MONTHS = {
     dispute_that_does_not_matter: (1, 0, 100 * 708 / 720, 100 * 708 / 720, (MET, MET, MET, INCOMPLETE)),
     dispute_that_decides: (1, 0, 100 * 700 / 720, 100 * 700 / 720, (MET, MET, INCOMPLETE, INCOMPLETE)),
     eight_hours_of_silence: (0, 0, 100, 100, (INCOMPLETE,) * 4),
-    # Of the reliability tests, which are shorter, seven hours are more than one per cent.
+    # For the shorter reliability tests, seven hours are more than one per cent.
     seven_hours_of_silence: (0, 0, 100, 100, (INCOMPLETE, INCOMPLETE, MET, MET)),
     one_cause: (0, 1, 100, 100 * 2879.4 / 2880, (MET, MET, MET, MET)),
     unknown_causes: (0, 3, 100, 100 * 2879.8 / 2880, (MET, MET, MET, MET)),

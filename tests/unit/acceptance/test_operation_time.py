@@ -1,4 +1,4 @@
-"""The time of a restart, failover, reboot or start: from recorded answers, and what is no measurement."""
+"""The time of a restart, failover, reboot or start: from recorded answers; some answers give no measurement."""
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_a_job_that_a_user_cancelled_blames_no_machine():
 
 
 def test_failover():
-    """The backup's daemon was started long before. What it accepted counts, and not what the primary accepted last."""
+    """The backup's daemon started long before. Its accepted jobs count, not the primary's last ones."""
     last = PROBES[0]
     assert is_primary_down(PING_BACKUP) and not is_primary_down(PING_BACKUP.replace("DOWN", "UP"))
     served = evidence(after=BEFORE.replace("29:29", "29:51"), primary_down=True)

@@ -1,4 +1,4 @@
-"""Clauses about outages in a contract: what is read, and that an error names its line."""
+"""Clauses about outages in a contract: accepted ones, and errors that name their line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Signatures: of each party, with the tool that it has; by who had to sign, and by nobody in its place."""
+"""Signatures: by each party, with its own tool; by each required signer, and by no other in its place."""
 
 import os
 import re

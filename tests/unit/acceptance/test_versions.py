@@ -1,4 +1,4 @@
-"""Waivers are given after measuring, when it is known what is not met; all else of a contract stays."""
+"""Waivers follow the measurement, when the unmet clauses are known; the rest of a contract stays."""
 
 import pytest
 import yaml

@@ -21,7 +21,7 @@ def node(name, cache_mib, **changes):
 
 @pytest.fixture
 def check():
-    """Eight nodes with caches of 32 MiB, of one of which only 8 are its own."""
+    """Eight nodes with caches of 32 MiB; one of them has only 8 for itself."""
     nodes = {f"n{number}": node(f"n{number}", 8 if number == 5 else 32) for number in range(8)}
     made = StandIn(
         EmtCaches, nodes=nodes, least_slowdown=1.15, output_text=lambda name: "",

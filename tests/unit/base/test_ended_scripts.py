@@ -29,7 +29,7 @@ OTHERS = {
     "lfs": "exit 0",
     # Starts the step here, of options that are one word each.
     "srun": 'while [[ $1 == -* ]]; do shift; done; exec "$@"',
-    # Of `kappa doctor`: hangs once its file is there.
+    # A part of `kappa doctor`: it hangs once its file exists.
     "stat": """[[ $1 != -f ]] || exec "$REAL_STAT" "$@"
         trap "" TERM INT
         echo $$ >> "$PLAYED"

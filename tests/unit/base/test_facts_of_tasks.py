@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def disk(tmp_path, monkeypatch, room):
-    """Writes {path below sysfs: text}; a function of (MAJOR:MINOR, source) gives what is told."""
+    """Write {path below sysfs: text}; a function of (MAJOR:MINOR, source) returns the reported facts."""
     disks = room("disks")
     monkeypatch.setattr(disks, "DEVICES", str(tmp_path / "dev"))
     monkeypatch.setattr(disks, "BACKING", str(tmp_path / "bdi"))

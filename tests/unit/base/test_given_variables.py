@@ -12,7 +12,7 @@ from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.tunables import TYPES
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
-# Of each type: what the user writes, what the check then has, and what the site sets.
+# For each type: the user's text, the check's value, and the site's setting.
 VALUES = {
     "whole number": ("7", 7, 5),
     "number": ("0.75", 0.75, 0.5),

@@ -118,7 +118,7 @@ ASKED_TOO_MUCH = "Unable to create step for job 61: Invalid generic resource (gr
     ],
 )
 def test_a_step_that_slurm_did_not_start_blames_no_node(check, monkeypatch, tmp_path, place, state, said, why):
-    """A part of a job of many nodes, too, of which some were done before the controller died."""
+    """Also for a part of a job of many nodes: some nodes ended before the controller died."""
     monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
     check.job = types.SimpleNamespace(**vars(job(state)), exitcode=0, stderr="rfm_job.err")
     check.refused_step = lambda: HangWatch.refused_step(check)

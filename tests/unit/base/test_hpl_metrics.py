@@ -21,7 +21,7 @@ def test_what_the_program_does_not_measure_is_no_metric(program, ranks, left):
     )
     stages = Hpl.pipeline_hooks()
     hooks = [hook for stage in ("post_sanity", "pre_performance") for hook in stages[stage]]
-    # In ReFrame's order: what is declared and not measured fails the check.
+    # In ReFrame's order: a metric that is declared but not measured fails the check.
     for hook in hooks:
         if hook.__name__ in ("leave_out_what_did_not_run", "record_declared_metrics"):
             hook(made)

@@ -55,7 +55,7 @@ def test_a_node_whose_first_task_begins_late(node):
 
 def test_the_first_node_by_the_time_until_the_job_script_begins():
     assert Turnaround({}, elapsed_s=8.0).named() == [("n1", "prolog")]
-    # Of whichever node it was.
+    # Holds for any node.
     assert Turnaround({}, elapsed_s=8.0, at_allocation=True).named() == []
 
 

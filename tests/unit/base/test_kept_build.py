@@ -98,7 +98,7 @@ def test_a_cache_that_cannot_be_written_costs_nothing(build, tmp_path):
 
 
 def test_all_that_a_compiler_read_counts(pytestconfig):
-    """What compilers read of this repository for the tests' programs is what ``kept_build.sh`` reads."""
+    """``kept_build.sh`` reads every file of this repository that compilers read for the tests' programs."""
     for name, one in BUILDS.items():
         folder = REPOSITORY / ".kappa/build/tests" / name
         root = REPOSITORY / one.source

@@ -1,4 +1,4 @@
-"""One job measures many nodes, each of which the check judges as if it were alone: run by ReFrame on nodes that a
+"""One job measures many nodes, and the check judges each node as if it were alone. ReFrame runs it on nodes that a
 program in place of `srun` plays."""
 
 import json

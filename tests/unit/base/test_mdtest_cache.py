@@ -10,7 +10,7 @@ from tests.stand_in import StandIn
 
 
 def judged(files, folders, nodes):
-    """What the check says of two ranks' output."""
+    """Return the check's message about two ranks' output."""
     text = {None: files, FOLDERS: folders}
     check = StandIn(
         Mdtest, num_tasks=2, num_tasks_per_node=2 // nodes, num_nodes_used=nodes, iterations=3, stonewall_s=10,
@@ -20,7 +20,7 @@ def judged(files, folders, nodes):
 
 
 def of_200_files_a_rank(text):
-    """The recorded run as one of fewer files, of which a stonewall left out some."""
+    """Return the recorded run with fewer files, some of them left out by a stonewall."""
     text = text.replace("100000 files", "400 files")
     return re.sub(r"hit min: \d+ max: \d+ avg: [\d.]+", "hit min: 180 max: 200 avg: 190.0", text)
 

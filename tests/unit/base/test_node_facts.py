@@ -252,7 +252,7 @@ def test_a_target_is_a_folder_below_what_is_mounted(room, tree, monkeypatch):
     assert found["size_bytes"] > 0 and found["writable"] is True
     (folder / "link").symlink_to("lustre/home")
     assert mounts.at(f"{folder}/link/kappa")["point"] == f"{folder}/lustre"
-    # Of the root disk, where others have it mounted: so it says.
+    # A fact of the root disk, where other nodes mount a file system: the fact says so.
     assert (mounts.at(f"{folder}/scratch")["type"], mounts.at(f"{folder}/scratch")["point"]) == ("ext4", "/")
     assert set(mounts.at(f"{folder}/lustre/gone").values()) == {None}, "there is none"
     assert set(mounts.at(f"{folder}/scratch/file/below").values()) == {None}
@@ -404,7 +404,7 @@ class Processes:
     def read(self, *path):
         _, pid, name = path
         user, group, _ = self.of.get(pid, (os.getuid(), "0::/slurm/uid_0/job_7/step_0", 0))
-        # What another user's process has in its environment is not for this one's eyes.
+        # This process must not read the environment of another user's process.
         told = {"status": f"Name:\tsolver\nState:\tS (sleeping)\nUid:\t{user}\t{user}", "cgroup": group}
         return told.get(name)
 

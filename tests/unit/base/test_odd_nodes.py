@@ -143,7 +143,7 @@ def test_a_node_may_know_itself_by_another_address():
     [
         (("number 5", "number 5", "number 4005"), [("n3",)]),
         (("number 5", "number 5", None), [("n3",)]),
-        # Which of them is wrong, nobody knows.
+        # Either may be the wrong one.
         ((None, None, None), [()]),
         (("number 5", "number 5", "number 5"), []),
     ],

@@ -17,7 +17,7 @@ from tests.stand_in import StandIn
 from tests.unit.conftest import DATA
 
 SOURCES = pathlib.Path(__file__).parents[3] / "reframe_checks/storage/src"
-# What Lustre's commands and Slurm's say, each call noted: there is neither of them here.
+# Output of Lustre's and Slurm's commands, which are missing here; notes each call.
 REPLAYED = {
     "lfs": f"""
         echo "lfs $*" >> calls

@@ -53,6 +53,6 @@ def test_parameters_of_check_and_fixture_are_recorded_without_added_ones(tmp_pat
     assert [case.parameters for case in cases] == [
         {"algorithm": "ring", "size": "4x8", "library.compiler": compiler} for compiler in ("gcc", "clang")
     ]
-    # What -P changes makes another measurement, being repeated does not.
+    # Changes by -P make another measurement; repetition does not.
     assert all(".repeat_no=0" in case.added and case.kind[-1] == {".time_limit=1m"} for case in cases)
     assert cases[0].kind != cases[1].kind

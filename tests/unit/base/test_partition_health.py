@@ -89,7 +89,7 @@ def test_facts_blame_no_full_disk_and_no_clock(monkeypatch):
         (({}, 0.001, 0.0), ({}, 0.5, 2000.0), ["n3"]),
         (({}, 0.1, 0.0), ({}, 0.5, 9000.0), ["n4"]),
         (({}, 0.001, 0.0), ({}, 0.5, 9000.0), ["n3", "n4"]),
-        # Which half of the clocks is right, nobody knows.
+        # Either half of the clocks may be right.
         (({}, 0.5, 30000.0), ({}, 0.5, 30000.0), []),
     ],
 )

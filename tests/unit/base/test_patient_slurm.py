@@ -1,6 +1,6 @@
 """A Slurm that is slow, refuses or does not answer: nothing is concluded of jobs, and nothing waits for ever.
 
-What Slurm says was recorded on the embedded cluster (22.05), of newer versions from its manuals.
+Slurm's output was recorded on the embedded cluster (22.05); output of newer versions is from its manuals.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ patient_slurm.outlast_slurm()
 
 
 class Answers:
-    """What Slurm's commands say, by their names: text, or an error; and what they were asked."""
+    """Answers of Slurm's commands by name, a text or an error, and their arguments."""
 
     def __init__(self, monkeypatch):
         self.asked, self.said, self.now_s = [], {}, 1000.0
@@ -119,7 +119,7 @@ def test_squeue_stands_in_for_accounting_that_fails(answers):
     answers.said |= {"sacct": "sacct: error: Connection refused", "squeue": "6|RUNNING|0|node2|None|\n"}
     asking, jobs = scheduler(slurm.SlurmJobScheduler), [Job("6", "PENDING"), Job("5")]
     asking.poll(*jobs)
-    # What the controller has forgotten may have failed: accounting will tell.
+    # A job that the controller has forgotten may have failed: accounting will tell.
     assert [job.state for job in jobs] == ["RUNNING", "RUNNING"]
     answers.now_s += patient_slurm.ASK_AGAIN_S
     end_s = round(time.time()) + 60

@@ -43,7 +43,7 @@ NVRM = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01
 
 
 def collected(folder, files):
-    """What the job script records on a machine with these drivers' files."""
+    """The job script's record on a machine with these drivers' files."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True)

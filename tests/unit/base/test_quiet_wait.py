@@ -13,7 +13,7 @@ SHARE = 0.15
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine of 2 cores on which a second passes at each look; ``busy`` is what is used, ``looks`` counts."""
+    """A machine of 2 cores; each look takes a second. ``busy``: cores in use. ``looks``: number of looks."""
     state = SimpleNamespace(busy=1.0, at_s=0.0)
 
     def tick(seconds=1.0):

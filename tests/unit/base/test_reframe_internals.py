@@ -114,7 +114,7 @@ class Failing(rfm.RunOnlyRegressionTest):
 
 
 def passes_with(version_path: str, folder: pathlib.Path) -> None:
-    """Runs the checks above, one of which fails, with the ReFrame on ``version_path``."""
+    """Run the checks above, including one that fails, with the ReFrame on ``version_path``."""
     (folder / "settings.py").write_text(SETTINGS)
     (folder / "internals.py").write_text(CHECK)
     (folder / "journal").touch()

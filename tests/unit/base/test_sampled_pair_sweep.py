@@ -17,7 +17,7 @@ NODES = [f"node{number}" for number in range(1, 5)]
 
 @pytest.fixture
 def read(recorded, tmp_path):
-    """``read(change)``: what the check says of the recorded sample, of which ``change`` has changed the pairs."""
+    """``read(change)``: the check's result for the recorded sample with pairs that ``change`` has modified."""
 
     def read(change):
         pairs = np.frombuffer((DATA / "pair_samples/four_nodes_limited.bin").read_bytes(), dtype=PAIR).copy()

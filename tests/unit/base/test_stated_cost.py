@@ -93,7 +93,7 @@ def test_hpl_solves_for_two_minutes_what_fits_into_the_memory(changes, order):
     assert 30 < expected_s <= 150 or not check.solve_s
 
 
-# Less by what is no whole transfer of a rank.
+# Less the part that is no whole transfer of a rank.
 @pytest.mark.parametrize(("nodes", "gib"), [(2, 1.25), (32, 10)])
 def test_a_short_io500_writes_its_files_at_most(nodes, gib):
     check = StandIn(

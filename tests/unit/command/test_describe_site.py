@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def asked_of(monkeypatch):
-    """What the cluster says from now on."""
+    """Set the cluster's answers from now on."""
 
     def say(cluster):
         monkeypatch.setattr(

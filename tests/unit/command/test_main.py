@@ -10,7 +10,7 @@ from kappa.app.command.main import COMMANDS, Command
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import StoppedError
 
-# What takes a tenth of a second or more to load, and what nearly every other part of the suite loads.
+# Modules that take a tenth of a second or more to load, and modules that load most of the suite.
 HEAVY = {
     "bokeh", "duckdb", "jinja2", "msgspec", "numpy", "pyarrow", "reframe", "rich", "ruamel", "ruptures", "scipy",
     "yaml",

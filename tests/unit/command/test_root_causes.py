@@ -1,4 +1,4 @@
-"""What keeps a whole run from being: said at once, in five lines at most, with what to do, and status 2.
+"""Errors that prevent a whole run: reported at once, in at most five lines with the remedy, and with status 2.
 
 A dead Slurm and a wrong account are tested in test_preflight.py of unit/conduct and integration.
 """
@@ -16,7 +16,7 @@ KAPPA = ["-c", "import sys; from kappa.app.command.main import main; sys.exit(ma
 
 
 def said(tmp_path, *arguments, python=(sys.executable,), **environment):
-    """What the command prints on standard error, line by line, when it cannot run."""
+    """Return the command's lines on standard error when it cannot run."""
     done = subprocess.run(
         [*python, *KAPPA, *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         env={**os.environ, "KAPPA_RESULTS": str(tmp_path / "results"), "KAPPA_CLUSTER_STATE": str(tmp_path / "none"),

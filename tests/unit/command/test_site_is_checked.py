@@ -145,6 +145,6 @@ def test_a_run_keeps_what_it_was_judged_by(site, tmp_path, monkeypatch, capsys):
     assert told["judged_by"] == [str(then / "expected.yaml")]
     assert verdict(then) == (status, told | {"judged_by": []})
     (site / "expected.yaml").write_text("left_out: [")
-    assert verdict(then)[0] == status, "what is broken now does not matter for what was"
+    assert verdict(then)[0] == status, "a file broken now does not matter for an earlier run"
     (site / "expected.yaml").write_text(before)
     assert verdict(site)[1]["judged_by"] == []

@@ -46,7 +46,7 @@ class Ward:
         self.quarantine = Quarantine.required(Site(self.site), self.results)
 
     def measures(self, value: float, script: str = "true") -> None:
-        """What ReFrame reports of node2 from now on; ``script`` runs before."""
+        """Set ReFrame's report of node2 from now on; ``script`` runs before."""
         entry = latency(value=value, job_nodelist=["node2"], system="here")
         entry |= {"provenance": {**entry["provenance"], "nodelist": ["node2"]}}
         entry["perfvalues"] = {key.replace("embedded", "here"): of for key, of in entry["perfvalues"].items()}

@@ -16,7 +16,7 @@ from kappa.core.sites.site_file import describe
 
 @pytest.fixture
 def site(tmp_path):
-    """Two partitions, of which one has another name in Slurm and options of its own."""
+    """Two partitions; one has another name in Slurm and its own options."""
     document = yaml.safe_load((REPOSITORY / "site_configs/cpu-infiniband/site.yaml").read_text())
     document["partitions"]["large"] = {
         **document["partitions"]["cpu"], "slurm_partition": "big", "access": ["--account=p2 --exclusive"]

@@ -171,7 +171,7 @@ def test_without_a_command_to_resume_nothing_is_tested(ward):
 
 
 def ended(ward, **rule):
-    """What comes of a quarantine that has ended."""
+    """Return the result of a quarantine that has ended."""
     held = ward.drained()
     keep_action(ward.results / "history", Action(**{**as_dict(held), "until": held.time}))
     return [(action.what, action.outcome) for action, _ in end_quarantines(ward.quarantine, Conductor(Stop()), [])]

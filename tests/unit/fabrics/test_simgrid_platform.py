@@ -51,7 +51,7 @@ def figures(document):
 
 def test_bandwidths_and_latencies_are_those_of_the_yaml(make):
     links = figures(read(make()))
-    # 10 GB/s, of which 0.9 is payload; a cable of 0.02 us, and half of each switch of 0.1 us at its ends.
+    # 10 GB/s with 0.9 of payload; a cable of 0.02 us, and half of each switch of 0.1 us at its ends.
     assert links["s1.0-s2.0"] == pytest.approx((9e9, 0.12e-6))
     # One switch, and half of the 0.5 us that a message spends in its nodes.
     assert links["n0-s1.0"] == pytest.approx((9e9, 0.32e-6))

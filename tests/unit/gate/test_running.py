@@ -1,4 +1,4 @@
-"""Real steps, some of which fail or are told to end: order, status, logs, and that no process is left."""
+"""Real steps; some fail or are told to end: order, status, logs, and no process remains."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def start(folder, *steps, whole=False):
 
 
 def results(said):
-    """Of each step in the table at the end: the first word of its result."""
+    """Return the first word of each step's result in the table at the end."""
     table = said.rpartition("\nstep  ")[2].partition("\n\n")[0].splitlines()[1:]
     return {line.split()[0]: "not run" if line.endswith("not run") else line.split()[2] for line in table}
 

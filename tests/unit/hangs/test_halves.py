@@ -7,7 +7,7 @@ import pytest
 
 
 class Cluster:
-    """Nodes of which some do not work, or do not with any other."""
+    """Nodes; some do not work at all, or not with any other."""
 
     def __init__(self, count, broken=(), only_alone=(), busy_at_first=()):
         self.nodes = [f"node{number}" for number in range(1, count + 1)]

@@ -21,7 +21,7 @@ def told(node, **changes):
 
 
 def exchanged(failed, refused=()):
-    """What ``exchange.py`` tells of each two nodes."""
+    """Output of ``exchange.py`` for each two nodes."""
     return [
         {"node": node, "peer": peer, "failure": failed.get((node, peer)), "answered_by": None,
          "refused": "Operation not permitted" if (node, peer) in refused else None}
@@ -54,7 +54,7 @@ def search(monkeypatch):
         def exchange(self, nodes):
             return [*self.exchanged]
 
-        names = None  # the nodes of a compact list, of which there is none here
+        names = None  # the nodes of a compact list, which is absent here
 
         def runs_on(self, nodes, _):
             return [node for node in nodes if node in self.have]

@@ -14,7 +14,7 @@ from tests.unit.reports.samples import DATA
 
 @pytest.fixture
 def history(tmp_path, monkeypatch):
-    """A history with one report and one action, of which the evidence is hostile."""
+    """A history with one report and one action with hostile evidence."""
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
     folder = tmp_path / "history"
     ingest([DATA / "campaign.json"], folder)

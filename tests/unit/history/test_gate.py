@@ -27,7 +27,7 @@ def nights(folder, values, **facts):
 
 
 def slower_with(folder, fact, old, new, at=16):
-    """Nights that become slower with the 16th, of which this fact changes before night ``at``."""
+    """Nights that become slower with the 16th; this fact changes before night ``at``."""
     return history_of(
         folder, [[with_facts(value, **{fact: old if night < at else new})] for night, value in enumerate(SLOWER)]
     )

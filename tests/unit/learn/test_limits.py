@@ -49,7 +49,7 @@ def test_only_the_worse_side_is_bounded(sign, finite):
 
 
 def test_new_healthy_values_keep_to_the_bounds():
-    """Of 200 x 100 values at a rate of 1 %, at most 2 % are out."""
+    """At a rate of 1 %, at most 2 % of 200 x 100 values are out of bounds."""
     out = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)

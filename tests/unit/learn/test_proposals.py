@@ -16,7 +16,7 @@ from reports.learn.samples import ReferencePath
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that gives the bounds that ReFrame takes from what is proposed."""
+    """Return a function that gives ReFrame's bounds for a proposal."""
     (tmp_path / "network.yaml").write_text("Some:\n  metric: [1, null, null, us]\n", encoding="utf-8")
 
     def bounds(limits):

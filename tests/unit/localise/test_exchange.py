@@ -20,7 +20,7 @@ HEALTHY = [replace(one, twice=0, duplicate_segments=one.retransmitted) for one i
 
 
 def changed(change, told=HEALTHY, **values):
-    """``values`` in what is told of those (node, peer) for which ``change`` is true."""
+    """Change ``values`` in the facts of those (node, peer) for which ``change`` is true."""
     return [replace(one, **values) if change(one.node, one.peer) else one for one in told]
 
 

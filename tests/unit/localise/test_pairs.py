@@ -83,7 +83,7 @@ def two_switches(seed, per_switch):
         (lambda cluster: cluster.slow_switch(1, 3.0), [("switch", "s01")]),
         # Each pair takes as long as its slower node, not as both together.
         (lambda cluster: cluster.slow_to_and_within(1, 20.0), [("switch", "s01")]),
-        # The way between both is held against neither.
+        # The path between both counts for neither.
         (lambda cluster: cluster.slow_uplink(1, 20.0), []),
         (lambda cluster: cluster.slow_node(0, 3.0), [("node", "n0000")]),
     ],

@@ -10,7 +10,7 @@ NODES = [f"n{number}" for number in range(8)]
 
 
 def swept(targets, servers, seed=0, noise=0.05, slow=(), nodes=NODES, passes=3):
-    """What a sweep measures, each sample with log-normal noise; ``slow`` maps a name to how many times it is slower."""
+    """Return figures of a sweep, each sample with log-normal noise; ``slow`` maps a name to its slow-down."""
     slow = dict(slow)
     random = np.random.default_rng(seed)
     server_of = {f"OST{number:04x}": f"oss{number % servers}" for number in range(targets)}

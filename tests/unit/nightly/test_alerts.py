@@ -56,7 +56,7 @@ INCOMPLETE = night(1, state=State.INCOMPLETE, gaps=("the night left no report",)
         ([night(0), failed_night(1)], (), [], ("verdict_worse", "findings")),
         ([failed_night(0)], (NODE,), [], ("verdict_worse",)),
         ([failed_night(0), failed_night(1)], (), [], ("findings",)),
-        # Of a node: what names no other node, too. Of a case: the node that it names may be another one tomorrow.
+        # For a node: also failures that name no other node. For a case: its node may be another one tomorrow.
         ([failed_night(0), failed_night(1)], (NODE,), [], ()),
         ([failed_night(0), failed_night(1)], (CASE,), [], ("findings",)),
         ([failed_night(0), failed_night(1)], (CASE, NODE), [], ()),

@@ -53,7 +53,7 @@ def test_what_still_fails_is_no_change():
 
 
 def test_what_began_earlier_and_is_first_found_tonight_is_new():
-    """What adds up is found some nights after it began."""
+    """Small changes that add up are found some nights after they began."""
     found = stepped(6)
     assert changes_between(night(10), night(11), [found]).nothing
     assert changes_between(night(10), night(11), [dataclasses.replace(found, known=False)]).worse == (

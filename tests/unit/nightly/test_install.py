@@ -1,4 +1,4 @@
-"""Nights are put into a scrontab beside what is there, and the chain of ``sbatch`` is mended where it can be."""
+"""Nights join the present entries of a scrontab; a broken chain of ``sbatch`` is mended if possible."""
 
 import os
 import re

@@ -43,13 +43,13 @@ class Case:
     parse: Callable[[str], object]
     #: Factors from the units printed to those of the result.
     scales: Sequence[float] = (1,)
-    #: What the program prints or not, so that nobody can tell whether it was lost: None then, or not so.
+    #: Optional output of the program, whose loss cannot be detected: None then, or another value.
     may_vanish: Sequence[str] = ()
-    #: Of lines with the same key, which only their order tells apart: what nothing confirms, as paths without indices.
+    #: Lines with the same key, told apart by their order only: unconfirmed values, as paths without indices.
     exchangeable: Sequence[str] = ()
-    #: What no second figure confirms, as paths without indices: texts, and figures that can become other ones.
+    #: Values that no second figure confirms, as paths without indices: texts, and figures that can become other ones.
     alone: Sequence[str] = ()
-    #: Of these, figures without a ceiling that a damaged one would pass.
+    #: Those figures among them without a ceiling that a damaged figure would exceed.
     boundless: Sequence[str] = ()
 
 
@@ -98,7 +98,7 @@ SEVEN_GPUS = partial(gpu.nvbandwidth, expect=COPIES, expect_gpus=7)
 
 @wraps(pair_sweep.read_samples)
 def sampled(text: str) -> pair_sweep.SamplesDocument:
-    """All but the figures of the file beside it, of which every byte counts in the checksum."""
+    """All figures except those of the file beside it; every byte of that file counts in the checksum."""
     figures = (DATA / "pair_samples/four_nodes_limited.bin").read_bytes()
     return pair_sweep.read_samples(text, figures).document
 
@@ -122,7 +122,7 @@ def _marked(text: str, nodes: Iterable[NodeLine]) -> None:
 
 @wraps(nodes_of_partitions)
 def all_states(text: str) -> dict[str, dict[str, NodeLine]]:
-    """Of the partitions and nodes that were recorded: Slurm says nowhere which lines there are."""
+    """Names of recorded partitions and nodes: Slurm states nowhere which lines there are."""
     try:
         lines = nodes_of_partitions(text)
     except InputError as err:
@@ -148,7 +148,7 @@ def targets(text: str) -> tuple[lustre.OstTarget, ...]:
 
 @wraps(lustre.servers)
 def servers(text: str) -> dict[str, str]:
-    """Of the targets that there are."""
+    """Names of the present targets."""
     found = lustre.servers(text)
     if sorted(found) != sorted(["home-OST0000", *(f"scratch-OST{number:04x}" for number in range(12))]):
         raise ParseError("lctl get_param", "the servers of 13 targets", text=text)
@@ -175,7 +175,7 @@ def as_summed_up(text: str) -> io500.Io500Result:
 
 
 def stonewalled(text: str, times: int) -> mdtest.MdtestResult:
-    """A stonewall ended so many iterations, of which nothing else in the output tells."""
+    """The number of iterations until a stonewall, which occurs once in the output."""
     found = mdtest.parse(text)
     if len(found.reached) != times:
         raise ParseError("mdtest output", f"{times} stonewalls", text=text)
@@ -203,7 +203,7 @@ def looks(text: str) -> tuple[job_scripts.Snapshot, ...]:
 
 @wraps(transport.lanes)
 def rails(text: str) -> dict[str, list[str]]:
-    """Of four nodes, each with two rails: a report is only what it says, which the check compares with the site."""
+    """Four nodes with two rails each: the report stands alone, and the check compares it with the site."""
     found = {
         host: sorted("/".join(filter(None, lane)) for lane in lanes)  # as UCX writes it
         for host, lanes in transport.lanes(text).items()
@@ -229,7 +229,7 @@ MDTEST_ALONE = [".version", ".options", ".nodes", ".iterations", ".items"]
 EMT_ALONE = [
     ".case_hash", ".checksum", ".steps", ".step_us.p50", ".step_us.p99", ".imbalance_us", ".karp_flatt",
 ]  # fmt: skip
-# Names of a program, of what it ran on and its options are texts of which no second copy is in the output.
+# Names of a program, of its machine and its options are texts without a second copy in the output.
 CASES = {
     "osu latency": osu_case("osu_latency", 1, 1 << 22),
     "osu full": osu_case("osu_allreduce_full_validated", 4, 4096, alone=["[].title", "[].rows[][]"]),

@@ -66,7 +66,7 @@ def damaged(text: str, seed: str) -> tuple[str, str]:
     rng = random.Random(seed)
 
     def draw(below: int) -> int:
-        # Of all that a generator offers, Python promises for this alone that no version changes it.
+        # Python promises for this generator function alone that no version changes it.
         return int(rng.random() * below)
 
     names = []
@@ -103,7 +103,7 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _key(entry: object) -> object:
-    """What an entry of a list is known by, whatever its place."""
+    """Return the identity of an entry of a list, whatever its place."""
     if hasattr(entry, "host"):
         return f"{entry.host}/{getattr(entry, 'index', '')}"
     # Ranks come in their order.

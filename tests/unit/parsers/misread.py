@@ -23,9 +23,9 @@ def without_indices(path: str) -> str:
 def misread(case: Case, whole: str, mutations: Iterable[Mutation]) -> tuple[list[str], set[str]]:
     """Complaints about what ``case.parse`` does with each mutation of ``whole``, and what of ``case.alone`` it changed.
 
-    Right is a :class:`ParseError` that says what, where and what was expected, or the same values. Of what stands
-    alone, a text may be any that is written on a changed line, and a number one that is written there, if the mutation
-    made it a number: other, but not absurd.
+    Right is a :class:`ParseError` with problem, place and expectation, or the same values. For a value that stands
+    alone, a text may be any text on a changed line. A number may be one that is written there, if the mutation made it
+    a number: another one, but not absurd.
     """
     expected = dict(leaves(case.parse(whole)))
     complaints, changed = [], set()

@@ -47,7 +47,7 @@ def mutations(text: str) -> Iterator[Mutation]:
 
 
 def _of_line(number: int, line: str, after: str) -> list[tuple[str, int, str]]:
-    """What happens, where it ends from the beginning of the line, and what is then there."""
+    """A mutation: its kind, its place from the beginning of the line, and the new text."""
     content = line.rstrip("\n")
     middle = len(content) // 2
     # Other places in each line, so that every part of similar lines has its turn.

@@ -116,7 +116,7 @@ def test_all_nodes_fell_back_to_tcp_over_infiniband_whose_ports_count_that_too()
     # On purpose, and then not RDMA in its place.
     assert not list(wrong_adapters(100, sent, ["ib*"], {"ib0"}))
     assert list(wrong_adapters(100, dict.fromkeys(sent, rdma), ["ib*"], {"ib0"}))
-    # On one node of many it is that node's fault.
+    # If one node of many differs, it is at fault.
     one = {**dict.fromkeys(sent, rdma), "n4": sent["n4"]}
     assert unlike_any(100, one, False, {"ib0"}) is None
     assert list(wrong_adapters(100, one, [])) == [("n4", "fell back to ib0 (104 %) instead of mlx5_0:1")]

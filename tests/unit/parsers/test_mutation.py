@@ -1,10 +1,10 @@
-"""Every parser on recorded output of which one line or figure is damaged, dropped, doubled, exchanged or absurdly high.
+"""Every parser on recorded output with one line or figure damaged, dropped, doubled, exchanged or absurdly high.
 
-It gives a clear error or the same values, never others and never a crash. Not claimed: a figure or a name that became
-another plausible one where the output holds no second that depends on it; each case lists these (``alone``).
+It gives a clear error or the same values, never others and never a crash. One kind is exempt: a figure or a name that
+became another plausible one, if nothing else in the output depends on it. Each case lists these (``alone``).
 
-Of a long output this takes 800 mutations, always the same: 10 s for all parsers together on one core, and 45 s with all
-of them (KAPPA_EVERY_MUTATION=1).
+A long output gets 800 mutations, always the same: 10 s for all parsers together on one core, and 45 s with all of them
+(KAPPA_EVERY_MUTATION=1).
 """
 
 import os

@@ -215,7 +215,7 @@ def test_a_title_of_osu_without_its_sign():
 
 
 def test_bandwidths_above_a_thousand():
-    """Of six characters, by ``getFloatStr`` of ``util.cu`` of nccl-tests 2.17 and later."""
+    """Format six characters, by ``getFloatStr`` of ``util.cu`` of nccl-tests 2.17 and later."""
     text = NCCL.format(names="", values="", version="", checked="#wrong", wrong="0")
     text = text.replace("100.0   20.97   20.97", "  1.0  2097.2  2097.2").replace("15.73", "1053.83")
     rows = gpu.nccl_tests(text, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2).rows

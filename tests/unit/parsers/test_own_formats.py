@@ -199,13 +199,13 @@ def test_what_does_not_show_was_hidden(parsed, both, percent):
 def test_the_busiest_links(parsed):
     found = parsed("link_use")
     assert len(found.busiest) == transport.SHOWN < found.links_used
-    # Two ranks on each node, each of which sends 2 MB to both sides three times.
+    # Two ranks on each node; each rank sends 2 MB to both sides three times.
     assert found.busiest[0].bytes == pytest.approx(2 * 2 * 3 * 2e6, rel=0.01)
     text = '{"format": "kappa-link-use", "version": 1, "simulated_s": 0.0, "links_used": 0, "busiest": []}\n'
     assert transport.LinkUseResult.read(text).busiest == ()
 
 
-#: Of ``kappa-measure``, and of those the ones whose number of ranks the check says.
+#: Subcommands of ``kappa-measure``, and those of them with a number of ranks that the check states.
 MEASURED = [name for name, case in CASES.items() if '"program": "kappa-measure"' in (DATA / case.file).read_text()[:40]]
 ON_RANKS = [name for name in MEASURED if name.startswith(("pattern ", "mpi_behaviour "))]
 

@@ -67,7 +67,7 @@ def test_the_fit_is_of_what_was_measured(fabric):
 
 
 def overhead_us(setting, size):
-    """As SMPI reads its setting: that of the last piece which starts at ``size`` or below."""
+    """Read SMPI's setting as SMPI does: the value of the last piece that starts at ``size`` or below."""
     pieces = [tuple(map(float, piece.split(":"))) for piece in setting.split(";")]
     _, base_s, slope_s = max(piece for piece in pieces if piece[0] <= size)
     return 1e6 * (base_s + slope_s * size)

@@ -8,7 +8,7 @@ SIZES = [1 << exponent for exponent in range(3, 21)]
 
 
 def machine(latency_us, bandwidth_mb_s, send_us, receive_us, window):
-    """What OSU would measure on a machine of SMPI's model."""
+    """Return OSU's figure on a machine of SMPI's model."""
     ping_pong = {size: send_us(size) + latency_us + size / bandwidth_mb_s + receive_us(size) for size in SIZES}
     answer_us = ping_pong[SIZES[0]]
     each_us = {size: max(send_us(size), receive_us(size), size / bandwidth_mb_s) for size in SIZES}
@@ -16,7 +16,7 @@ def machine(latency_us, bandwidth_mb_s, send_us, receive_us, window):
 
 
 def ping_pong_us(fitted, size):
-    """What the model gives for half the round trip."""
+    """Return the model's half of the round trip."""
     return fitted.send_us[size] + fitted.latency_us + size / fitted.bandwidth_mb_s + fitted.receive_us[size]
 
 

@@ -25,7 +25,7 @@ Modes = dict[str, dict[str, tuple[str, ...]]]
 
 
 class ToldSite(Site):
-    """A site of which no file is read: what it has to run, and what it excepts, is told."""
+    """A site without files: the caller gives what it has to run and its exceptions."""
 
     files = ["site.yaml", "expected.yaml", "references/network.yaml"]
 
@@ -81,7 +81,7 @@ def latency(partition: str = "cpu", value: float | None = 9.0, **changes: Any) -
 
 
 def finding(name: str = "node2", **changes: Any) -> Document:
-    """What a check has against a node, unless ``changes`` say otherwise."""
+    """Return a check's evidence about a node, with ``changes``."""
     return {
         "kind": "node",
         "name": name,

@@ -18,7 +18,7 @@ def on(node, value, **changes):
 
 
 def alone(node, value, **changes):
-    """The case on ``node`` as it is when it was selected by itself."""
+    """Return the case on ``node`` as if it had been selected alone."""
     entry = on(node, value)
     return entry | {"display_name": entry["name"]} | changes
 
@@ -67,7 +67,7 @@ def test_a_repeat_that_crashed_is_not_pardoned_by_another_that_is_confirmed(judg
 
 def test_a_pinned_case_is_selected_without_its_node(judged):
     [again] = repetitions(judged([[on("node1", GOOD), on("node2", BAD)]]).cases, SAME_NODES)
-    # What `reframe -L` shows for OsuLatency %placement=two_nodes; the report has that of the case on its node.
+    # `reframe -L` shows this for OsuLatency %placement=two_nodes; the report has the name of the case on its node.
     assert (again.nodes, again.hashcodes) == (("node2",), ("ec43997d",))
 
 

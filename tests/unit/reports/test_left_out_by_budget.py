@@ -31,7 +31,7 @@ def test_a_family_that_should_have_run_is_still_a_gap(tmp_path):
     verdict = judged(of_night(left_out="Hpl"), tmp_path)
     assert verdict.state is State.INCOMPLETE
     assert any(PT2PT in gap.where for gap in verdict.gaps)
-    # Of this family one check was left out, the other should have run.
+    # The budget left out one check of this family; the other should have run.
     both = of_night(left_out="OsuLatency", others=["OsuBandwidth"])
     assert any(PT2PT in gap.where for gap in judged(both, tmp_path).gaps)
 

@@ -34,11 +34,11 @@ def verdict(value, reference=100.0, lower=None, upper=None, *, result="pass", na
         ((90, 100, -0.1, None), (90, math.inf), State.PASS),
         ((89.999, 100, -0.1, None), (90, math.inf), State.FAIL),
         ((111, 100, None, 0.1), (-math.inf, 110), State.FAIL),
-        # Of a negative reference the fractions turn round: ReFrame's manual, sanity functions, assert_reference.
+        # The fractions of a negative reference turn round: ReFrame's manual, sanity functions, assert_reference.
         ((-52, -50, -0.1, 0.2), (-55, -40), State.PASS),
         ((-56, -50, -0.1, 0.2), (-55, -40), State.FAIL),
         ((-39, -50, -0.1, 0.2), (-55, -40), State.FAIL),
-        # Of a zero reference they are absolute.
+        # The bounds of a zero reference are absolute.
         ((4, 0, None, 5), (-math.inf, 5), State.PASS),
         ((6, 0, -1, 5), (-1, 5), State.FAIL),
         ((0, 0, 0, 0), (0, 0), State.PASS),

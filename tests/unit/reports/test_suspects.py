@@ -96,7 +96,7 @@ def test_only_the_same_measurement_clears_a_node(tmp_path):
 
 
 def test_a_parameter_of_any_name_makes_another_measurement(tmp_path):
-    """What one algorithm cannot do another may: no node of the one is cleared, or blamed, by the other."""
+    """One algorithm's failure neither clears nor blames a node of another algorithm."""
     ring = on("n1", "n2", value=900, parameters={"algorithm": "ring"})
     tree = on("n3", "n4", parameters={"algorithm": "tree"})
     assert suspicion(report([ring, tree]), tmp_path) is None

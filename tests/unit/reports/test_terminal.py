@@ -6,7 +6,7 @@ from tests.unit.reports.samples import case, complete, judged, latency, recorded
 
 @pytest.fixture
 def printed(tmp_path, monkeypatch, capsys):
-    """What ``show`` prints of a document, in a terminal of a given width, or in a pipe without one."""
+    """Return the output of ``show`` for a document, in a terminal of a given width, or in a pipe."""
 
     def run(document, width=None, **options):
         if width is None:

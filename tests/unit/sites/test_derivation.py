@@ -34,7 +34,7 @@ SWITCHES = ("placement_same_switch", "placement_other_switch")
 
 @pytest.fixture
 def derive(tmp_path):
-    """What is expected in a mode of the site of ``TEXT`` with changes, and what is unexplained."""
+    """Return the expectations in a mode of the site of ``TEXT`` with changes, and the unexplained ones."""
 
     def derived(mode, *changes, expected=None):
         text = TEXT
@@ -83,7 +83,7 @@ def test_a_partition_has_the_modes_that_it_names_and_a_site_moves_checks_between
     assert "network/osu-startup" not in derive("smoke", suite, measured)[0]
     found, _ = derive("smoke", moved, suite, measured)
     assert "network/osu-pt2pt" not in found and "network/osu-startup" in found
-    # Of a partition that the mode leaves out nothing counts.
+    # A partition that the mode leaves out does not count.
     assert "network/osu-pt2pt" in derive("full", moved)[0]
 
 
@@ -126,9 +126,9 @@ def of(lacking, partition="cpu"):
 def test_a_lack_needs_a_reason(derive):
     _, lacking = derive("smoke")
     assert Unexplained("cpu", ("collectives",), ("network/osu-collective",)) in lacking
-    # Of two lacks of a case one reason is enough, and the fewest are told.
+    # If a case lacks two features, one reason is enough; Kappa names the fewest.
     assert {("links",), ("compute",), ("cores", "sweep-build"), ("fio", "storage_scratch")} <= of(lacking)
-    # That there is one node, that it has no second GPU: no reason is needed. That it has none at all needs one.
+    # One node, or no second GPU, needs no reason. No node or GPU at all needs one.
     assert ("nvidia",) in of(lacking) and not any("several_gpus" in features for features in of(lacking))
     assert not any("scale_two_nodes" in features for features in of(lacking, "bare"))
     reasons = {name: "so" for name in ("links", "compute", "cores", "nvidia", "fio", *SWITCHES)}
@@ -137,7 +137,7 @@ def test_a_lack_needs_a_reason(derive):
     entry = LeftOut("so", ["collectives", "binding"], partitions=["cpu"])
     _, lacking = derive("smoke", expected=Expected(not_provided=reasons, left_out=[entry]))
     assert of(lacking) == set()
-    # What is said of cpu does not hold of another partition.
+    # A reason for cpu does not hold for another partition.
     assert ("collectives",) in of(lacking, "bare")
 
 

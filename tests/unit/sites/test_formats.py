@@ -68,7 +68,7 @@ def test_a_site_that_was_code(tmp_path):
 
 
 def test_a_key_with_a_new_name_keeps_its_line(tmp_path):
-    """So that what is wrong with its value is told at the place where it is written."""
+    """An error of its value names the place where it is written."""
     (tmp_path / "site.yaml").write_text("a:\n  x: 1\n  y:\n    old: 2\n")
     file = YamlFile(tmp_path / "site.yaml")
     read_as_current(file, [FormatChange(2, ("a", "*", "old"), instead="new")])

@@ -15,8 +15,8 @@ from kappa.core.sites.load import Site
 SITES = pathlib.Path(__file__).parents[3] / "site_configs"
 EXAMPLES = ("embedded", "cpu-infiniband", "ibisco-like")
 ERRORS = 100
-# What nothing can know: paths, job options, shell commands, variables of MPI and Slurm, and text for people. (In lists
-# and mappings below such a key nothing is a name, but for the keys of `storage`, `placements`, `hash_files`, `tuning`.)
+# Free text that Kappa cannot check: paths, job options, shell commands, variables of MPI and Slurm, text for people. (In
+# lists and mappings below such a key, only keys of `storage`, `placements`, `hash_files`, `tuning` are names.)
 FREE_KEYS = {
     "descr", "access", "path", "env_vars", "image", "options", "arguments", "uniform_files", "gpu_options", "gpu_arch",
     "preconnect", "tag_matching", "rendezvous", "unreliable", "short_queues", "sharp", "rails",
@@ -33,7 +33,7 @@ def names_in(path):
 
     def walk(node, free, above):
         if isinstance(node, yaml.MappingNode):
-            # What each node measures is known when it was measured: a clause on anything else is INCOMPLETE.
+            # The metrics of a node are known only after the measurement: a clause on another metric is INCOMPLETE.
             of_nodes = {key.value: value for key, value in node.value}.get("statistic")
             if isinstance(of_nodes, yaml.MappingNode) and of_nodes.value[0][0].value == "every_node":
                 above = "every_node"
@@ -51,7 +51,7 @@ def names_in(path):
             found[node.start_mark.index] = node
 
     walk(yaml.compose(path.read_text(encoding="utf-8")), False, "")
-    # What is written elsewhere and only referred to here is found where it is written.
+    # A name that is defined elsewhere and only used here is found at its definition.
     return [node for node in found.values() if any(map(str.isascii, node.value)) and any(map(str.isalpha, node.value))]
 
 

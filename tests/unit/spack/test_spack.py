@@ -15,8 +15,8 @@ from spack_envs.installer.spack import InstallError
 
 DATA = Path(__file__).parents[2] / "data/spack"
 
-# Of Spack only what the installer asks for: it "installs" the one program of `app`. Files in the site's folder say what
-# it answers; `found.json` is what it knows of compilers once it has solved.
+# The part of Spack that the installer uses: it "installs" the one program of `app`. Files in the site's folder contain
+# its answers; `found.json` has the compilers that it knows once it has solved.
 STAND_IN = """#!/bin/sh
 set -eu
 released=

@@ -187,7 +187,7 @@ def surveyed(cluster, path=(), access=()):
 
 
 def one_node(text, **limits):
-    """What is found of a partition of one node, of 2 sockets with 32 cores each, that tells ``text``."""
+    """Return the findings for a partition of one node, of 2 sockets with 32 cores each, that reports ``text``."""
     return surveyed(Cluster(node("n1"), partition("batch", "n1", **limits), {"batch": text}))
 
 

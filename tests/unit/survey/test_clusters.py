@@ -1,6 +1,6 @@
 """Clusters' records in several versions of Slurm, each beside the site that was worked out for it by hand.
 
-What all partitions have in common (environments, features of what is measured) and texts are not compared.
+The common part of all partitions (environments, features of measurements) and texts are not compared.
 """
 
 import pathlib
@@ -17,12 +17,12 @@ from tests.unit.survey.test_field_cases import Untold
 
 CLUSTERS = sorted(path.parent.name for path in DATA.glob("clusters/*/expected.yaml"))
 MEASURED = {"network", "collectives", "links", "cores", "compute", "patterns", "mpi_behaviour"}
-#: Where the records of a cluster lie, if not beside what is expected of it.
+#: Folder of a cluster's records, if they do not lie beside its expectations.
 ELSEWHERE = {"embedded": "embedded-", "three-hundred": "three-hundred/", "several-kinds": "several-kinds/"}
 
 
 def records_of(name):
-    """Of nodes and partitions, and of switches where there are some."""
+    """Return records of nodes and partitions, and of switches if there are some."""
     if name == "national-centre":
         return [nodes_text(), PARTITIONS_TEXT]
     place = f"{DATA}/{ELSEWHERE.get(name, f'clusters/{name}/')}"

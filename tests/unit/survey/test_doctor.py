@@ -117,7 +117,7 @@ def test_a_user_of_another_number():
         # quota(1), repquota's raw grace: blocks and files, each used, quota, limit, grace.
         ("nfs4", "rw", "Disk quotas for user ann (uid 1004):  Filesystem blocks quota limit grace files quota limit"
          " grace server:/home 98000 100000 110000 0 512 0 0 0", WRONG, "98000 of 100000 KiB"),
-        # Lustre manual, `lfs quota -q`: the same columns, a star at what is over.
+        # Lustre manual, `lfs quota -q`: the same columns, with a star at an exceeded value.
         ("lustre", "rw", "/lustre 300 0 2048 - 10001* 10000 11000 6d23h", WRONG, "10001 of 10000 files"),
         ("lustre", "rw", "/lustre 300 0 2048 - 10 0 0 -", RIGHT, "not used up"),
         ("lustre", "rw", "quotactl failed: Operation not permitted", UNTOLD, "quotactl failed"),

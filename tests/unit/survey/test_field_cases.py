@@ -29,7 +29,7 @@ def field(name):
 
 
 def made_of(cluster, tmp_path, access=()):
-    """What is found of a cluster, its site as loaded, and what its site leaves out: partition -> features."""
+    """Return the findings for a cluster, its site as loaded, and the features left out: partition -> features."""
     found = surveyed(cluster, access=access)
     made = site_in(tmp_path / "site_configs", found)
     return found, made.description.described.partitions, scales_left_out(files_of(found))

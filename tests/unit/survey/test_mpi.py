@@ -39,7 +39,7 @@ SCRIPT = "mpiexec.hydra -n 8 -ppn 4"
 def test_launcher_and_what_it_is_told(version, offers, default, library, launcher, variables):
     mpi = starting(version, parse_mpi_types((DATA / f"{offers}.txt").read_text()), default)
     assert (mpi.library, mpi.launcher, mpi.variables) == (library, launcher, variables)
-    assert mpi.why or not (launcher or variables), "what is written into a site says why"
+    assert mpi.why or not (launcher or variables), "an entry of a site gives its reason"
 
 
 def test_the_command_line_of_hydra():

@@ -1,4 +1,4 @@
-"""Clusters of several shapes: what is found of them is a site that the suite's own loader takes."""
+"""Clusters of several shapes: the suite's own loader accepts the site that the survey writes."""
 
 import pathlib
 
@@ -184,7 +184,7 @@ def test_hundreds_of_nodes_by_rack_and_number_with_smt_and_sub_numa_clustering(l
         ("Ampere(R) Altra(R) Max Processor M128-30 CPU @ 3.0GHz", 409.6),
         ("AWS Graviton3 AWS Graviton3 CPU @ 2.6GHz", 614.4),
         ("A64FX", 2048),
-        # Two chiplets of cores; a maker's name of a core; a virtual processor; models of which speeds differ.
+        # Two chiplets of cores; a maker's name of a core; a virtual processor; models with different speeds.
         ("AMD EPYC 7282 16-Core Processor", None),
         ("AMD EPYC 9115 16-Core Processor", None),
         ("Neoverse-V2", None),
@@ -228,7 +228,7 @@ def test_half_of_what_memory_channels_carry_is_a_first_reference_but_of_virtual_
 
 
 def test_kinds_that_no_option_tells_apart_are_asked_for_and_expected(loaded):
-    # Names of which no range is shorter: too many for an option of each job.
+    # Names without a shorter range: too many for an option of each job.
     spelt = ["".join("abcdefghij"[int(digit)] for digit in str(number)) for number in range(100, 300)]
     names = [word * 4 for word in spelt]
     nodes = [node(name, cores=32 if name < "c" else 64) for name in names]

@@ -71,7 +71,7 @@ def test_the_state_follows_from_what_the_site_states(read):
     assert state_of("    checks: [OsuBarrier]\n", read) == coverage.MEASURED
     assert state_of("    checks: [Iozone]\n    needs: [storage_nvme]\n", read).startswith(NOT_PROVIDED)
     assert "`iozone`, `storage_nvme`" in state_of("    checks: [Iozone]\n    needs: [storage_nvme]\n", read)
-    # What the document's system has besides, the site has not.
+    # The site lacks a feature that the document's system has.
     assert state_of("    checks: [OsuLatency]\n", read) == coverage.MEASURED
     assert state_of("    checks: [OsuLatency]\n    needs: [sharp]\n", read) == f"{NOT_PROVIDED}: lacks `sharp`"
 

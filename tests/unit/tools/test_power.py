@@ -27,7 +27,7 @@ def test_the_first_table_finds_more_of_what_is_slower():
 
 @pytest.mark.parametrize(
     ("alarms", "months", "at_most"),
-    # Of none: -ln(0.05) in all. Of one: Garwood's table (1936).
+    # No event: -ln(0.05) in all. One event: Garwood's table (1936).
     [(0, 1, 2.9957), (0, 12, 0.2496), (1, 1, 4.7439)],
 )
 def test_the_most_alarms_a_month(alarms, months, at_most):

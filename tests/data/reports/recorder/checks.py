@@ -13,7 +13,7 @@ SOURCE = {"source": "vendor", "date": "2026-11-21", "samples": 3, "method": "dat
 
 
 class Recorded(rfm.RunOnlyRegressionTest, EvidenceRecorder, Strictness):
-    """What the reports read of Kappa's base class, without its need of a site."""
+    """The part of Kappa's base class that the reports read, without a site."""
 
     valid_systems = ["*"]
     valid_prog_environs = ["*"]

@@ -1,4 +1,4 @@
-"""Records the reports that the tests read. What ReFrame wrote is kept as it is, but for keys that no report reads, and
+"""Records the reports that the tests read. Keeps ReFrame's output unchanged, except for keys that no report reads, and
 for paths and names of the machine.
 
     python tests/data/reports/recorder/record.py                    # runs the tests beside this file
@@ -54,7 +54,7 @@ def record(name: str, options: list[str]) -> None:
 
 
 def keep(name: str, document: Any, replacements: dict[str, str]) -> None:
-    """Write the report without what nobody reads, and without this machine."""
+    """Write the report without the keys that no report reads, and without names of this machine."""
     text = json.dumps(trimmed(document), separators=(",", ":")).replace('{"environ"', '\n{"environ"')
     replacements |= {str(HERE): "/suite", str(REPOSITORY): "/kappa", sys.prefix: "/venv"}
     replacements |= {f'"{socket.gethostname()}"': '"login1"', f'"{getpass.getuser()}"': '"operator"'}

@@ -50,7 +50,7 @@ def test_a_load_that_is_not_there_is_refused_with_those_that_are(words, wrong, c
 
 
 def test_the_command_beside_it_gives_the_exit_status():
-    """What follows -- is the command's own, another -- too."""
+    """Words after -- belong to the command, even another --."""
     command = [sys.executable, "-c", "import sys; raise SystemExit(sys.argv[1:] == ['-n', '--', 'x'] and 3)"]
     assert main(["fault-campaign", "beside", "memory,disk", "--", *command, "-n", "--", "x"]) == 3
 

@@ -1,4 +1,4 @@
-"""Only memory that `kappa-measure bits` walks through flips: elsewhere a flip ends the program, and nobody is named."""
+"""A fault flips only memory that `kappa-measure bits` walks through: other flips end the program without a suspect."""
 
 import subprocess
 

@@ -104,7 +104,7 @@ def cluster(tmp_path, monkeypatch):
 
 
 def test_the_node_of_a_fault_ends_after_the_round_and_no_other(cluster, monkeypatch):
-    """What its interface has counted cannot be taken back, and would be found in all rounds after."""
+    """The interface's counters cannot be reset, and would show in all later rounds."""
     monkeypatch.setattr(rounds, "validate", lambda *_: None)
     rounds.run_round(cluster, Round(1, "other", "node2", 3))
     rounds.run_round(cluster, Round(2, None, None, 3))
