@@ -125,7 +125,7 @@ TEST(Case, AnOpeningThatIsolatesANodeStopsTheRun) {
     }
 }
 
-/// What a run says when 'S' cuts off its node at this time, s, in a task with a line.
+/// Returns a run's message when 'S' cuts off its node at this time, s, in a task with a line.
 std::string told_of_an_opening(const std::string& time_s) {
     const std::string line = R"({"type":"line","name":"L","from":"B","to":"C","length":1e5,"r1":0,"l1":6e-7,"c1":6.6667e-12,"r0":0,"l0":6e-7,"c0":6.6667e-12})";
     Simulation s(make_case(R"({"type":"source","name":"E","bus":"B","amplitude":100,"r1":1,"l1":0.01},)" + line +

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kAt = 0.01;  // when the input steps, s
 
-/// A machine as signals: what is measured is given, what is driven is required at the start.
+/// Returns a machine as signals: measured ones are given, driven ones are required at the start.
 std::string machine(double vt_step, double speed_step, double pe_step, double efd, double pm) {
     const auto step = [](const std::string& name, double value, double amplitude) {
         return R"({"type":"block","name":"G.)" + name + R"(","kind":"step","value":)" + std::to_string(value) + R"(,"amplitude":)" + std::to_string(amplitude) + R"(,"time":0.01},)";
@@ -304,7 +304,7 @@ TEST(Controllers, AMachineOfBlocksStaysInItsSteadyState) {
 }
 
 TEST(Controllers, StartFromRest) {
-    // Quotients of what is zero at first, among others.
+    // Also quotients of signals that are zero at first.
     const auto after_10_s = [](const char* type, const char* model, const std::string& more, const char* signal) {
         Simulation s(make_case(machine(0, 0, 0, 0, 0) + controller(type, model, more), 1e-3, R"("start":"zero","nodes":["a"],)"));
         s.run(10000);

@@ -28,7 +28,7 @@ double ulps(double got, long double right) {
     return static_cast<double>(std::abs(static_cast<long double>(got) - right) / static_cast<long double>(unit));
 }
 
-/// Cosine and sine of 2π·turns. What is left of whole quarters is exact, and so small that long double's own error is 2⁻¹⁰ ulp.
+/// Returns cosine and sine of 2π·turns. The remainder of whole quarters is exact, and so small that long double's error is 2⁻¹⁰ ulp.
 std::array<long double, 2> right_cos_sin(double turns) {
     const long double quarters = std::nearbyint(4 * static_cast<long double>(turns));
     const long double angle = 2 * std::numbers::pi_v<long double> * (static_cast<long double>(turns) - quarters / 4);
@@ -200,7 +200,7 @@ struct OnRecord {
     double x, cos, sin;
 };
 
-// What any processor and compiler has to give.
+// Results that every processor and compiler must give.
 TEST(Elementary, HasTheBitsOnRecord) {
     const std::array<OnRecord, 6> turns{{{0x1.89374bc6a7efap-9, 0x1.ffe8b722921bp-1, 0x1.34d0160a21ae1p-6},
                                          {0x1p-3, 0x1.6a09e667f3bcdp-1, 0x1.6a09e667f3bccp-1},

@@ -1,7 +1,7 @@
 // emt_fuzz: libFuzzer feeds `emt check` and `emt run` with cases (make fuzz).
 //
-// An input is the text of a case. What parse_case() takes is then run for some steps. An input may be refused, or its run may end,
-// with an exception of the kinds that the program reports; anything else, and what sanitizers see, is a fault.
+// An input is the text of a case. A case that parse_case() accepts runs for some steps. An input may be refused, or its run may end,
+// with an exception of the kinds that the program reports; anything else, and any report of a sanitizer, is a fault.
 //
 // Mutations change the case as a tree, so that most inputs get past the parser: numbers become extreme, members vanish or appear
 // with a value from elsewhere in the case, elements are doubled. The rest are libFuzzer's own, of bytes.

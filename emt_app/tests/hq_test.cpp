@@ -41,11 +41,11 @@ TEST(Dispatch, NearestSuppliesServeFirstAsFarAsTheyCan) {
     // Stations 0 – 1 – 2 – 3 in a row, 100 km apart but the last 10 km; station 4 is joined to none.
     const std::vector<Corridor> row{{0, 1, 100}, {1, 2, 100}, {2, 3, 10}};
     const std::vector<double> mw = dispatch({{0, 30}, {3, 60}}, {20, 20, 50, 20, 7}, row);
-    EXPECT_DOUBLE_EQ(mw[0], 30);  // the first takes what is nearest to it: 20 at 0, 10 at 1
+    EXPECT_DOUBLE_EQ(mw[0], 30);  // the first supply serves its nearest loads: 20 at 0, 10 at 1
     EXPECT_DOUBLE_EQ(mw[1], 60);  // 20 at 3, 40 at 2; nothing is left for the rest
     const std::vector<double> enough = dispatch({{3, 100}, {0, 100}}, {20, 20, 50, 20, 7}, row);
     EXPECT_DOUBLE_EQ(enough[0], 100);
-    EXPECT_DOUBLE_EQ(enough[1], 10);  // half of what is at 0: what is off the row is served by none
+    EXPECT_DOUBLE_EQ(enough[1], 10);  // half of the load at 0: no supply serves the load off the row
 }
 
 /// Rated voltage of each bus, V line to line, by its first node.

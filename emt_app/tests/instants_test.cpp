@@ -152,7 +152,7 @@ TEST(Instants, AReactorOpensAtItsCurrentZeroWithoutTrappedCurrent) {
         }
         return top;
     };
-    // i_L + i_C = 0 where the voltage is at its crest: no energy but that of the crest, whatever L and C.
+    // i_L + i_C = 0 at the crest of the voltage: only the energy of the crest counts, for any L and C.
     EXPECT_NEAR(peak(50e-6), 1000, 7);
     EXPECT_NEAR((peak(50e-6) - 1000) / (peak(25e-6) - 1000), 4, 0.3);
 }

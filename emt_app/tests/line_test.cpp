@@ -79,7 +79,7 @@ TEST(Line, LossesMatchTheLumpedModelAtDc) {
 }
 
 TEST(Line, InterpolationSpreadsAFrontOverThreeSteps) {
-    // Of the samples 0, 1/2, 1 three quarters, and one quarter of the one before.
+    // Three quarters of each sample 0, 1/2, 1, and one quarter of the sample before.
     Simulation s(line_case({1, -0.5, -0.5}, kZ1, "", 0.25));
     const double full = lattice(kZ1, kZ1, kSteps1, kSteps1 + 1);
     s.run(kSteps1);

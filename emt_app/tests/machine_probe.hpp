@@ -36,7 +36,7 @@ public:
                     if (b.lane(l).task->machines[s].number == number) batch_ = &b, lane_ = l, slot_ = static_cast<int>(s);
     }
     [[nodiscard]] const SynchronousMachine& data() const { return batch_->lane(lane_).task->machines[static_cast<std::size_t>(slot_)]; }
-    /// Of a mass, turns against the synchronous frame.
+    /// Returns the angle of a mass, turns against the synchronous frame.
     [[nodiscard]] double angle(int mass = 0) const { return at(rows().angle, kMasses, mass); }
     [[nodiscard]] double speed_deviation(int mass = 0) const { return at(rows().speed, kMasses, mass); }
     /// d + jq of the current that leaves the machine, per unit, now.
@@ -44,7 +44,7 @@ public:
         const Complex v = voltage();
         return {at(rows().history, 3, 0) - data().y_d() * v.real(), at(rows().history, 3, 1) - data().y_q() * v.imag()};
     }
-    /// Of phase a, A.
+    /// Returns the current of phase a, A.
     [[nodiscard]] double current_a() const { return kAmpere * (current() * frame()).real(); }
     [[nodiscard]] Complex current_alpha_beta() const { return current() * frame(); }
     /// d + jq of the terminal voltage, per unit.

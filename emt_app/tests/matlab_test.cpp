@@ -1,4 +1,4 @@
-// The part of MATLAB's language that cases are written in: what is evaluated, and what is refused with its line.
+// The part of the MATLAB language that case files use: evaluated statements, and refused ones with their line.
 #include <gtest/gtest.h>
 
 #include "base/diagnostics.hpp"

@@ -1,8 +1,8 @@
 // emt_planted TRIALS SEED: trials of one round on every rank, a bit of one rank's memory flipped after a random step.
 //
-// Flipped are histories of elements, voltages, inverses, coefficients, waves on their way; never digests. Dead is a word where
-// even 1e300 in its place changes nothing: what is computed anew before it is read, lanes that no task fills, waves that have
-// arrived, factors of zero. No program can see a flip there, so another word is drawn.
+// It flips histories of elements, voltages, inverses, coefficients and waves under way, never digests. A word is dead if even
+// 1e300 in its place changes nothing: values recomputed before they are read, lanes that no task fills, waves that have arrived,
+// factors of zero. No program can detect a flip there, so another word is drawn.
 #include <bit>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

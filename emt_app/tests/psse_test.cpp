@@ -1,4 +1,4 @@
-// Cases of PSS/E: the grid that they make, and what is refused.
+// Cases of PSS/E: their grid, and refused records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -140,7 +140,7 @@ TEST(Psse, WindingCodes) {
     // 1.5 MW of 50 MVA are 0.03 per unit; with 0.05 the reactance is 0.04.
     EXPECT_NEAR(std::abs(psse_impedance(3, 1.5e6, 0.05, 50, 100) - GridPhasor(0.06, 0.08)), 0, 1e-15);
     EXPECT_EQ(psse_magnetizing(1, 0.001, -0.02, 50, 0, 220, 100), GridPhasor(0.001, -0.02));
-    // Of 50 MVA 0.03 and 0.05 per unit at half the bus's base voltage: four times 0.015 - j0.02 of 100 MVA.
+    // 0.03 and 0.05 per unit of 50 MVA at half the bus's base voltage: four times 0.015 - j0.02 of 100 MVA.
     EXPECT_NEAR(std::abs(psse_magnetizing(2, 1.5e6, 0.05, 50, 110, 220, 100) - GridPhasor(0.06, -0.08)), 0, 1e-15);
 }
 

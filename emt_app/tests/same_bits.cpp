@@ -47,7 +47,7 @@ Mapping random_mapping(std::size_t tasks, int ranks, std::uint64_t seed) {
     return out;
 }
 
-/// What happens on this rank.
+/// Counts the events on this rank.
 class Watch {
 public:
     explicit Watch(Engine& engine) : engine_(engine), before_(topologies()) {}
@@ -113,7 +113,7 @@ std::unique_ptr<Engine> restarted(MPI_Comm comm, const Loaded& loaded, std::uniq
     return std::make_unique<Engine>(comm, net, loaded.parts, random_mapping(loaded.parts.tasks.size(), ranks, how.at("mapping")), options);
 }
 
-/// What a run gave, at rank 0 of `comm`.
+/// Returns the result of a run, at rank 0 of `comm`.
 json simulate(MPI_Comm comm, const Loaded& loaded, std::uint64_t steps, const json& settings) {
     const Network& net = loaded.study.network;
     const std::vector<Task>& tasks = loaded.parts.tasks;
@@ -150,7 +150,7 @@ struct Team {
         int world = 0, rank = 0;
         MPI_Comm_size(MPI_COMM_WORLD, &world);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        // Of four ranks the last has nothing to do in runs of three: it takes those of one.
+        // In runs of three ranks, the last of four is idle: it takes the runs of one rank.
         teams = ranks == 1 ? 1 : world / ranks;
         number = ranks == 1 ? world - 1 - rank : rank / ranks;
         MPI_Comm_split(MPI_COMM_WORLD, number < teams ? number : MPI_UNDEFINED, rank, &comm);

@@ -260,7 +260,7 @@ std::string order(double amplitude, double time) {
     return R"({"type":"block","name":"order","kind":"step","amplitude":)" + number(amplitude) + R"(,"time":)" + number(time) + "},";
 }
 
-/// L. Gyugyi 1979; Miller 1982, ch. 4: amplitude of the n-th harmonic of a reactor's current, by that of full conduction.
+/// L. Gyugyi 1979; Miller 1982, ch. 4: amplitude of the n-th harmonic of a reactor's current, relative to full conduction.
 double reactor_harmonic(int n, double alpha) {
     if (n == 1) return (2 * (kPi - alpha) + std::sin(2 * alpha)) / kPi;
     return std::abs(4 / kPi * (std::cos(alpha) * std::sin(n * alpha) - n * std::sin(alpha) * std::cos(n * alpha)) / (n * (n * n - 1.0)));
@@ -429,7 +429,7 @@ TEST(Compensators, CapacitorsComeAndGoGently) {
                                R"({"type":"block","name":"order","kind":"sum","inputs":["on","off","again"]},)"}.text());
     const std::array<std::pair<const char*, const char*>, 3> valves{{{"SVC.tsc1_ab", "B.b"}, {"SVC.tsc1_bc", "B.c"}, {"SVC.tsc1_ca", "B.a"}}};
     std::array<double, 3> open{};
-    std::array<int, 3> small{};  // steps in which the voltage is that of a closed valve, not of one that passes zero
+    std::array<int, 3> small{};  // steps with the voltage of a closed valve, not of one that passes zero
     std::vector<double> jumps;  // voltages at which valves closed, by the crest of the rated one
     double highest = 0, current = 0;
     while (s.time() < 0.7) {

@@ -1,4 +1,4 @@
-// What jumps inside a step, and what moves at the same instant.
+// Jumps inside a step, and poles that move at the same instant.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -112,8 +112,8 @@ def test_channels_are_the_same_from_any_rank(emt: Emt, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "part", "seeds"), [("one phase", 64, (6, 10)), ("three phases", 64, (1, 3))])
 def test_energy_is_balanced(emt: Emt, tmp_path: Path, kind: str, part: int, seeds: tuple[int, ...]) -> None:
-    """Energy of sources equals heat of resistances and arresters plus energy of inductances, capacitances and cores, with
-    switches that jump: to 10⁻⁶ of the transferred energy at a step of 0.8 µs."""
+    """Energy of sources equals heat of resistances and arresters plus energy of inductances, capacitances and cores,
+    with switches that jump: to 10⁻⁶ of the transferred energy at a step of 0.8 µs."""
     for seed in seeds:
         _balance(emt, tmp_path, kind, part, seed)
 

@@ -33,7 +33,7 @@ std::string offered(const std::vector<Known>& all, const std::string& name) {
     }
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", '" : "'") + close[i] + "'";
-    return (of_element ? "of this name's beginning there are " : "the most similar are ") + text + (shown < close.size() ? ", ..." : "");
+    return (of_element ? "names with this beginning: " : "the most similar are ") + text + (shown < close.size() ? ", ..." : "");
 }
 
 /// Returns the channel numbers of the probes, and changes each probe's number to its place in that list.

@@ -6,7 +6,7 @@ namespace {
 class CurrentSource final : public Element {
 public:
     explicit CurrentSource(Reader& in)
-        : to_(in.node("to", "node into which the current flows")), from_(in.optional_node("from", "node out of which it flows")), wave_(in.waveform()) {}
+        : to_(in.node("to", "node into which the current flows")), from_(in.optional_node("from", "node from which it flows")), wave_(in.waveform()) {}
     void lower(Network& net, Reporter&) const override {
         Coupled3 out{.node = {to_, kGround, kGround, from_, kGround, kGround}};
         out.current[0] = wave_;

@@ -244,7 +244,7 @@ Waveform Reader::waveform() {
     w.start_s = optional("start", Range::not_negative, "s; zero until then").value_or(-1);
     if (shape == "sine") {
         w.shape = Waveform::Shape::sine;
-        w.frequency_hz = optional("frequency", Range::positive, "Hz; that of the case, if left out").value_or(net_.frequency_hz);
+        w.frequency_hz = optional("frequency", Range::positive, "Hz; the case's frequency, if left out").value_or(net_.frequency_hz);
         w.phase_turns = number("phase", Range::any, "degrees", 0) / 360;
     } else if (shape == "step") {
         w.shape = Waveform::Shape::step;

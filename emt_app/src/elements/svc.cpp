@@ -63,7 +63,7 @@ public:
           tcr_(in.number("tcr", Range::positive, "of the reactors in full conduction at rated voltage, var") / s_),
           tcr_quality_(in.number("tcr_quality", Range::positive, "X/R", 100)),
           tsc_(in.some_positive("tsc", "of each bank of capacitors at rated voltage, with its reactors, var", kMostTsc)),
-          tuning_(in.number("tsc_tuning", Range::positive, "frequency of a bank's resonance by that of the case", 4.5)),
+          tuning_(in.number("tsc_tuning", Range::positive, "frequency of a bank's resonance, relative to the case's frequency", 4.5)),
           tsc_quality_(in.number("tsc_quality", Range::positive, "X/R of its reactors", 50)),
           hysteresis_(in.number("tsc_hysteresis", Range::not_negative, "between switching a bank on and off, of its susceptance", 0.05)),
           r_on_(in.number("r_on", Range::positive, "of a valve, ohm", 1e-3)),
@@ -82,8 +82,8 @@ public:
             threshold_.push_back(capacitive);
             capacitive += b;
         }
-        b_min_ = in.optional("b_min", Range::any, "per unit; that of the reactors, if left out").value_or(-tcr_);
-        b_max_ = in.optional("b_max", Range::any, "per unit; that of all capacitors, if left out").value_or(capacitive);
+        b_min_ = in.optional("b_min", Range::any, "per unit; the reactors' value, if left out").value_or(-tcr_);
+        b_max_ = in.optional("b_max", Range::any, "per unit; the sum of all capacitors, if left out").value_or(capacitive);
         reference_ = in.found_by_steady_start("reference", Range::positive, "per unit");
         check(in);
     }

@@ -23,7 +23,7 @@ public:
             gate_ = in.signal("gate", "from when on the gate is on, in steps after the beginning of the coming step: on at 0 or less, not in this step above 1");
         else
             firing_ = {in.number("start", Range::not_negative, "of the first pulse on the gate, s"),
-                       in.optional("period", Range::positive, "from pulse to pulse, s; that of the case's frequency, if left out").value_or(0),
+                       in.optional("period", Range::positive, "from pulse to pulse, s; the period of the case's frequency, if left out").value_or(0),
                        in.number("width", Range::positive, "of a pulse, s")};
     }
     void lower(Network& net, Reporter& report) const override {

@@ -77,7 +77,7 @@ private:
         const double sbase = z.number(2, "SBASE1-2", net_.grid.mva);
         if (w[0].bus == nullptr || (!three && w[1].bus == nullptr) || !z.sound()) return;
         GridBus& b = net_.grid.bus[*w[0].bus];
-        if (cm == 2 && mag2 * sbase < mag1 * 1e-6) return r.refuse("the exciting current MAG2 (field 9) is below that of the loss MAG1 (field 8, W): expected more");
+        if (cm == 2 && mag2 * sbase < mag1 * 1e-6) return r.refuse("the exciting current MAG2 (field 9) is below the loss current of MAG1 (field 8, W): expected more");
         const GridPhasor y = psse_magnetizing(cm, mag1, mag2, sbase, nomv1, b.kv, net_.grid.mva);
         b.g += y.real() * net_.grid.mva;
         b.b += y.imag() * net_.grid.mva;

@@ -15,8 +15,8 @@ from kappa.core.sites.load import Site
 SITES = pathlib.Path(__file__).parents[3] / "site_configs"
 EXAMPLES = ("embedded", "cpu-infiniband", "ibisco-like")
 ERRORS = 100
-# Free text that Kappa cannot check: paths, job options, shell commands, variables of MPI and Slurm, text for people. (In
-# lists and mappings below such a key, only keys of `storage`, `placements`, `hash_files`, `tuning` are names.)
+# Free text that Kappa cannot check: paths, job options, shell commands, variables of MPI and Slurm, text for people.
+# (In lists and mappings below such a key, only keys of `storage`, `placements`, `hash_files`, `tuning` are names.)
 FREE_KEYS = {
     "descr", "access", "path", "env_vars", "image", "options", "arguments", "uniform_files", "gpu_options", "gpu_arch",
     "preconnect", "tag_matching", "rendezvous", "unreliable", "short_queues", "sharp", "rails",
