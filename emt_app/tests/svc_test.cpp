@@ -445,7 +445,7 @@ TEST(Compensators, CapacitorsComeAndGoGently) {
     }
     EXPECT_EQ(s.signal("SVC.tsc1"), 1);
     print("highest voltage, by the rated crest", highest);
-    print("largest current of a bank, by that of the steady state", current / (0.5 * kBase / (std::numbers::sqrt3 * kV) * std::numbers::sqrt2 / std::numbers::sqrt3));
+    print("largest current of a bank, relative to the steady state", current / (0.5 * kBase / (std::numbers::sqrt3 * kV) * std::numbers::sqrt2 / std::numbers::sqrt3));
     for (const double u : jumps) print("voltage of a valve before it closed, by the rated crest", u);
     EXPECT_EQ(jumps.size(), 6U);
     for (std::size_t k = 0; k < jumps.size(); ++k) EXPECT_LT(jumps[k], k < 3 ? 0.03 : 0.2) << k;

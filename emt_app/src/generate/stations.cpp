@@ -6,7 +6,7 @@ namespace emt {
 
 std::vector<Station> plan_stations(Random& random) {
     std::vector<Station> stations(kTasks);
-    std::vector<int> extra;  // connections besides the first transformer; -1: a bus by itself
+    std::vector<int> extra;  // connections besides the first transformer; -1: a single bus
     const auto fill = [&](int count, int value) { extra.insert(extra.end(), at(count), value); };
     // First halves of the islands and the hubs must have a transformer; they are among the stations with two buses.
     fill(42, -1);

@@ -28,7 +28,7 @@ private:
     struct Output {
         Channel::Quantity quantity;
         int task;
-        std::vector<std::pair<double, Read>> sum;  // weight and what is read
+        std::vector<std::pair<double, Read>> sum;  // weight and reader
         Sample last;
         double value = 0;
     };

@@ -12,7 +12,7 @@ namespace emt {
 struct LineRows {
     Slots<3> at;
     double *history, *wave, *previous;        // 3 rows a slot: I_k, A; interpolated wave to send and b of the last step, V
-    const double *y, *beta, *fraction;        // 2 rows a slot, zero sequence and that of α and β: y, Z - R/4, w
+    const double *y, *beta, *fraction;        // 2 rows a slot, for the zero sequence and for α and β: y, Z - R/4, w
     template <class Layout>
     void lay_out(Layout& l) {
         for (double** r : {&history, &wave, &previous}) l.written(*r, 3 * at.count);

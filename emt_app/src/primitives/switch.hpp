@@ -1,4 +1,4 @@
-// Ideal switch as two conductances: a breaker's pole, which moves on order, or a valve, which moves by itself.
+// Ideal switch as two conductances: a breaker's pole, which moves on order, or a valve, which moves without an order.
 #pragma once
 #include <cmath>
 #include <limits>
