@@ -110,19 +110,17 @@ def test_what_a_check_singles_out_within_its_bounds_is_measured_again_and_accuse
     bound = "uniformity: [0.33, 0, null"
     assert text.count(bound) == 1
     file.write_text(text.replace(bound, "uniformity: [0.0001, 0, null"))
-    done = subprocess.run(
-        [KAPPA, "validate", site, "smoke", "--system=embedded:scratch", "-n", "NodeScratch",
-         "-S", "NodeScratch.suspect_share=3", *WHATEVER_RUNS_BESIDE],
-        env=suite.environment(), capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
-    )  # fmt: skip
-    report = max(suite.results.glob("runs/*-smoke/run-report.json"))
+    report = suite.results / "singled-out.json"
+    selected = ["--system=embedded:scratch", "-n", "NodeScratch", "-S", "NodeScratch.suspect_share=3"]
+    done = suite.reframe("-r", f"--report-file={report}", *selected, *WHATEVER_RUNS_BESIDE, site=site)
     _, verdict = suite.judge(report)
     [case] = [case for case in verdict["cases"] if case["check_class"] == "NodeScratch"]
     assert (case["state"], case["unstable"], case["suspects"]) == ("pass", False, []), done.stdout + done.stderr
     assert [again["job_id"] for again in case["repeated"]] == [case["job_id"]]
     assert [seen["node"] for seen in verdict["observations"]] == ["node1", "node2", "node3", "node4"]
     assert verdict["suspects"] == []
-    page = (report.parent / "report.html").read_text()
+    subprocess.run([KAPPA, "html", report], env=suite.environment(), check=True, timeout=PATIENCE_S)
+    page = report.with_suffix(".html").read_text()
     assert 'id="observations"' in page and 'id="suspects"' not in page and "scontrol" not in page
 
 
