@@ -21,6 +21,7 @@ from reports.acceptance.tender import (
     INPUTS,
     FrozenInputs,
     dumped,
+    folder_digests,
     source_files,
     stated_inputs,
     wrong_sign,
@@ -60,6 +61,7 @@ def adopt(pack: pathlib.Path, bid: pathlib.Path) -> str:
         "pack": sha256(pack / MANIFEST),
         "bid": sha256(bid),
         "suite": inputs.suite,
+        "sources": folder_digests(inputs.files),
         "tuned": list(found.bid.tuned),
     }
     text = dumped({"contract": {**packed.value["contract"], "tender": origin}, "clauses": clauses})

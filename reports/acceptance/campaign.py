@@ -115,9 +115,10 @@ def is_result(name: str) -> bool:
 
 
 def _without_waivers(contract: Contract) -> Contract:
-    """Return the contract without waivers, and without agreements to changes in a rerun."""
+    """Return the contract without waivers, and without agreements to changes."""
     return replace(
         contract,
+        tender=contract.tender and replace(contract.tender, agreed=()),
         clauses=tuple(
             replace(clause, waiver=None, retained=clause.retained and replace(clause.retained, agreed=()))
             for clause in contract.clauses

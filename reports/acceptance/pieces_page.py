@@ -3,12 +3,13 @@
 The table of a contract from a bid has the figures of all clauses.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground import node_lists
 from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.sites.contract import Clause
+from kappa.core.sites.derived_clauses import AgreedChange
 from kappa.core.sites.energy_clause import Energy
 from reports.acceptance.index_verdict import IndexVerdict
 from reports.acceptance.judge import ClauseVerdict, ContractVerdict
@@ -41,9 +42,7 @@ def _retained(found: RetainedVerdict) -> PieceTable:
     facts = [("Accepted", str(found.accepted_on))]
     if found.next_due:
         facts.append(("Next due", f"{found.next_due}, counted from this run ({found.measured_on})"))
-    facts += [
-        ("Agreed", f"{one.change}: {one.reason} ({', '.join(one.parties)}, {one.date})") for one in found.agreed
-    ]
+    facts += [("Agreed", words) for words in _agreements(found.agreed)]
     return PieceTable(
         tuple(facts),
         ("Clause", "Committed", "Accepted", "Bound", "Measured", "Share", "Verdict"),
@@ -62,6 +61,10 @@ def _retained(found: RetainedVerdict) -> PieceTable:
         "Committed: the threshold of the accepted contract. Accepted: the figure of the signed dossier. Where less is "
         "better, the share is accepted over measured.",
     )
+
+
+def _agreements(changes: Iterable[AgreedChange]) -> list[str]:
+    return [f"{one.change}: {one.reason} ({', '.join(one.parties)}, {one.date})" for one in changes]
 
 
 def _index(found: IndexVerdict) -> PieceTable:
@@ -98,12 +101,13 @@ def commitment_table(verdict: ContractVerdict, suites: Sequence[str]) -> PieceTa
         if tender
         else ""
     )
+    agreed = "".join(f"Agreed: {words}. " for words in _agreements(tender.agreed if tender else ()))
     return PieceTable(
         (),
         ("Clause", "Committed", "Projected", "Measured", "Retained"),
         [cells for _, cells in rows],
-        f"{origin}Projected: the bidder's figure, and whether it was measured elsewhere or projected. Retained: the "
-        "figure of the rerun, as a share of the accepted one.",
+        f"{origin}{agreed}Projected: the bidder's figure, measured elsewhere or projected. Retained: the figure of the "
+        "rerun, as a share of the accepted one.",
     )
 
 

@@ -44,14 +44,17 @@ class FrozenInputs(msgspec.Struct, forbid_unknown_fields=True):
     parameters: dict[str, dict[str, Any]]
     files: dict[str, str]
 
-    @property
-    def folders(self) -> dict[str, str]:
-        """Return a SHA-256 for each frozen folder, over the lines of ``sha256sum``."""
-        found = {}
-        for top in FROZEN:
-            lines = [f"{digest}  {name}\n" for name, digest in self.files.items() if name.startswith(f"{top}/")]
-            found[top] = hashlib.sha256("".join(lines).encode()).hexdigest()
-        return found
+
+def folder_digests(files: Mapping[str, str]) -> dict[str, str]:
+    """Return a SHA-256 for each frozen folder, over the lines of ``sha256sum``.
+
+    :param files: path in the suite -> SHA-256, sorted.
+    """
+    found = {}
+    for top in FROZEN:
+        lines = [f"{digest}  {name}\n" for name, digest in files.items() if name.startswith(f"{top}/")]
+        found[top] = hashlib.sha256("".join(lines).encode()).hexdigest()
+    return found
 
 
 def source_files() -> dict[str, str]:
@@ -107,7 +110,26 @@ def dumped(document: Any) -> str:
 
 def stated_inputs(pack: pathlib.Path, inputs: FrozenInputs) -> dict[str, str]:
     """Return the inputs that a bid has to state, each with its SHA-256."""
-    return {**{name: sha256(pack / name) for name in (CONTRACT, INPUTS)}, **inputs.folders}
+    return {**{name: sha256(pack / name) for name in (CONTRACT, INPUTS)}, **folder_digests(inputs.files)}
+
+
+def suite_problem(contract: Contract) -> str:
+    """Return the changes of this suite against the tender's frozen one that the parties did not agree to, as a text.
+
+    The text is empty if there are none. A change is named as in ``contract.tender.agreed``: by its folder and the first
+    16 digits of the folder's SHA-256.
+    """
+    if not contract.tender:
+        return ""
+    frozen, present = contract.tender.sources, folder_digests(source_files())
+    changes = {f"{top} {present.get(top, 'missing')[:16]}" for top in frozen if present.get(top) != frozen[top]}
+    found = sorted(changes - {one.change for one in contract.tender.agreed})
+    if not found:
+        return ""
+    return clean(
+        f"contract.tender.sources: expected the frozen suite, {contract.tender.suite}; found other sources: "
+        f"{', '.join(found)}. Use the frozen suite, or let all parties agree to each change in contract.tender.agreed"
+    )
 
 
 def _texts_with_commitments(document: Mapping[str, Any]) -> list[str]:

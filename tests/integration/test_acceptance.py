@@ -1,6 +1,7 @@
 """An acceptance for real: planned, stopped, killed, resumed, written, verified, and looked at in a browser."""
 
 import contextlib
+import json
 import re
 import shutil
 import subprocess
@@ -8,8 +9,11 @@ import sys
 
 import psutil
 import pytest
+import yaml
 
 from tests.integration.conftest import REPOSITORY, SITE
+from tests.tiers import long
+from tests.unit.acceptance.test_signature import needs_minisign
 from tests.waiting import PATIENCE_S, until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -155,6 +159,42 @@ def test_a_small_contract(suite, contract, tmp_path):
     with (dossier / "contract.yaml").open("a") as altered:
         altered.write("\n")
     assert call(*command("verify", dossier)).returncode == 1
+
+
+@long
+@needs_minisign
+def test_a_later_run_is_compared_with_the_signed_dossier(suite, tmp_path):
+    def call(*arguments):
+        done = subprocess.run(
+            command("acceptance", *arguments),
+            env=suite.environment(), cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    public, secret = tmp_path / "key.pub", tmp_path / "key"
+    subprocess.run(["minisign", "-G", "-W", "-p", public, "-s", secret], check=True, capture_output=True)
+    document = yaml.safe_load(CONTRACT)
+    document["clauses"] = [clause for clause in document["clauses"] if clause["id"] == "B1"]
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text(yaml.safe_dump(document))
+    call("run", SITE, suite.results / "first", "--contract", first)
+    call("report", suite.results / "first", "-o", tmp_path / "accepted", "--no-pdf", "--sign", f"minisign:{secret}")
+
+    # Any figure of a busy machine is above a thousandth of the accepted one.
+    block = {"dossier": "accepted", "share": 0.001, "every_months": 24, "keys": [public.read_text().split()[-1]]}
+    document["clauses"] = [{"id": "R1", "text": "It stays fast.", "retained": block, "mandatory": True}]
+    second.write_text(yaml.safe_dump(document))
+    call("plan", SITE, "--contract", second)
+    call("run", SITE, suite.results / "second", "--contract", second)
+    call("report", suite.results / "second", "-o", tmp_path / "dossier", "--no-pdf")
+    [clause] = json.loads((tmp_path / "dossier/verdict.json").read_text())["clauses"]
+    assert (clause["id"], clause["outcome"]) == ("R1", "met")
+    checked = subprocess.run(
+        command("verify", tmp_path / "dossier"),
+        env=suite.environment(), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+    # Only the copy of the accepted dossier is signed.
+    assert (checked.returncode, "accepted/R1: manifest.json.minisig: " in checked.stdout) == (0, True), checked.stdout
 
 
 def look(page, tmp_path):

@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from tests.integration.conftest import REPOSITORY, SITE
 from tests.integration.test_slurm_settings import started
 from tests.tiers import long
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 CONTRACT = """\
 contract:
@@ -84,19 +85,45 @@ def test_a_mix_and_a_restart(suite, call, tmp_path):
     assert 0 < clauses[0]["value"] <= 1 and clauses[1]["operations"][0]["lost_jobs"] == 0
 
 
+@pytest.fixture
+def drained(suite):
+    """Drain node4; yields a function that gives it back."""
+
+    def update(*settings, check=True):
+        suite.cluster("exec", "login", "scontrol", "update", "nodename=node4", *settings, check=check)
+
+    update("state=drain", "reason=test")
+    yield lambda: update("state=resume")
+    update("state=resume", check=False)  # an error if the node is back
+
+
 @long
-def test_a_job_that_cannot_start_leaves_the_mix_incomplete(suite, call):
-    folder = suite.results / "operation-drained"
+def test_a_job_that_cannot_start_leaves_the_mix_incomplete(suite, call, drained):
     contract = suite.results / "operation.yaml"
     contract.write_text(CONTRACT.replace("limit_s: 600", "limit_s: 30"))
-    suite.cluster("exec", "login", "scontrol", "update", "nodename=node4", "state=drain", "reason=test")
-    try:
-        ran = call("run", SITE, folder)
-    finally:
-        suite.cluster("exec", "login", "scontrol", "update", "nodename=node4", "state=resume")
+    ran = call("run", SITE, suite.results / "operation-drained")
     assert ran.returncode == INCOMPLETE, ran.stdout + ran.stderr
     assert "did not start on 4 nodes (Nodes required for job are DOWN, DRAINED" in ran.stdout
     assert not suite.jobs()
+
+
+@long
+def test_a_mix_waits_for_a_drained_node(suite, call, drained, tmp_path):
+    folder, ran = suite.results / "operation-waits", []
+    running = threading.Thread(target=lambda: ran.append(call("run", SITE, folder)))
+    running.start()
+    try:
+        until(lambda: len(suite.jobs()) > 1, "the mix is submitted")
+        until(lambda: [" PD " in line for line in suite.jobs()] == [True], "only the job of all nodes is left")
+    finally:
+        drained()
+        running.join()
+    [done] = ran
+    assert "M1       repeat 1 is not finished" not in done.stdout, done.stdout + done.stderr
+    call("report", folder, "-o", tmp_path / "dossier", "--no-pdf")
+    mix = json.loads((tmp_path / "dossier/verdict.json").read_text())["clauses"][0]
+    assert mix["outcome"] == "met"
+    assert mix["operations"][0]["idle_node_s"] > 0
 
 
 @long

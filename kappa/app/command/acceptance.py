@@ -127,7 +127,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     signing.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
     signing.set_defaults(act=_sign)
 
-    add_time(actions, of_site, _site)
+    add_time(actions, of_site, _site_to_measure)
     add_log(actions)
     # argparse would give the words after `--` to other arguments.
     end = arguments.index("--") if "--" in arguments else len(arguments)
@@ -141,8 +141,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def _plan(options: argparse.Namespace) -> int:
     from kappa.app.conduct.session import Conductor
     from reports.acceptance.accepted import accepted_dossiers
-    from reports.acceptance.listing import show_plan
+    from reports.acceptance.listing import say, show_plan
     from reports.acceptance.plan import to_document
+    from reports.acceptance.tender import suite_problem
 
     site, contract = _site(options)
     accepted = accepted_dossiers(contract, _contract_file(options, site), None)
@@ -157,6 +158,8 @@ def _plan(options: argparse.Namespace) -> int:
     write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
     if not alone(options.json):
         show_plan(contract, planned)
+        if problem := suite_problem(contract):
+            say(f"note: `run` refuses this suite: {problem}")
     return status
 
 
@@ -169,7 +172,7 @@ def _run(options: argparse.Namespace) -> int:
     from reports.acceptance.judge import judge
     from reports.acceptance.listing import say, show_verdict
 
-    site, contract = _site(options)
+    site, contract = _site_to_measure(options)
     campaign = Campaign(options.folder)
     file = _contract_file(options, site)
     with campaign.locked() as lock:
@@ -241,6 +244,16 @@ def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
     # Without a description there are no names to compare with.
     agreed = None if options.contract else site.contract
     return site, agreed or load_contract(_contract_file(options, site), site.description)
+
+
+def _site_to_measure(options: argparse.Namespace) -> tuple[Site, Contract]:
+    """:raises InputError: the suite differs from the frozen one of the contract's tender."""
+    from reports.acceptance.tender import suite_problem
+
+    site, contract = _site(options)
+    if problem := suite_problem(contract):
+        raise InputError(f"{clean(str(_contract_file(options, site)))}: {problem}")
+    return site, contract
 
 
 def _planned(

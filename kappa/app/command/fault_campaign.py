@@ -159,8 +159,7 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         raise StoppedError("interrupted; run the same command to continue") from None
     states = [state, *map(CampaignFolder, options.also)]
-    outcomes, blamed = together(states)
-    tables = table.render(outcomes, [one.settings() for one in states], blamed)
+    tables = table.render(together(states), [one.settings() for one in states])
     if options.table:
         table.PLACE.write(options.table, tables)
     print(tables)

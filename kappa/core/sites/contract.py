@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
-from kappa.core.sites.derived_clauses import Index, Retained
+from kappa.core.sites.derived_clauses import AgreedChange, Index, Retained
 from kappa.core.sites.energy_clause import PER, RUN, Energy, unit_problem
 from kappa.core.sites.operation_clauses import JobMix, OperationTime
 from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
@@ -298,14 +298,14 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
 def _check_derived(file: YamlFile, found: _File) -> None:
     """:raises InputError: an agreement lacks a party, or a piece of an index is no clause with its reference's unit."""
     units = {clause.id: clause.unit for clause in found.clauses if not clause.block}
+    tender = found.contract.tender
+    _check_agreed(file, found, ("contract", "tender"), tender.agreed if tender else ())
     for number, clause in enumerate(found.clauses):
-        for row, change in enumerate(clause.retained.agreed if clause.retained else ()):
-            if {*change.parties} != {*found.contract.parties}:
-                here: Path = ("clauses", number, "retained", "agreed", row, "parties")
-                raise file.error(here, f"expected every party: {', '.join(found.contract.parties)}")
+        _check_agreed(file, found, ("clauses", number, "retained"), clause.retained.agreed if clause.retained else ())
         seen = set[str]()
         for row, piece in enumerate(clause.index.of if clause.index else ()):
-            here, name, unit = ("clauses", number, "index", "of", row), piece.clause, piece.reference.unit
+            here: Path = ("clauses", number, "index", "of", row)
+            name, unit = piece.clause, piece.reference.unit
             if name not in units:
                 raise file.error((*here, "clause"), f"expected the id of a clause about a series, found {name!r}")
             if name in seen:
@@ -314,6 +314,13 @@ def _check_derived(file: YamlFile, found: _File) -> None:
                 words = f"expected the clause's unit {units[name]!r}, found {unit!r}"
                 raise file.error((*here, "reference", "unit"), words)
             seen.add(name)
+
+
+def _check_agreed(file: YamlFile, found: _File, block: Path, agreed: Iterable[AgreedChange]) -> None:
+    for row, change in enumerate(agreed):
+        if {*change.parties} != {*found.contract.parties}:
+            words = f"expected every party: {', '.join(found.contract.parties)}"
+            raise file.error((*block, "agreed", row, "parties"), words)
 
 
 def _check_names(file: YamlFile, site: SiteDescription) -> None:

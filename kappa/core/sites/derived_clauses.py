@@ -21,7 +21,7 @@ _Key = Annotated[
 
 
 class AgreedChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """The parties' agreement that a rerun counts although a program or an input changed.
+    """The parties' agreement to a change: of a rerun's programs and inputs, or of a tender's frozen sources.
 
     ``change`` is Kappa's name of the difference. All parties of the contract must be listed.
     """

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
+from kappa.core.sites.derived_clauses import AgreedChange
+
 _Line = Annotated[
     str, Meta(max_length=500, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
 ]
@@ -28,7 +30,8 @@ class RunRules(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class TenderOrigin(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The origin of a contract's commitments; ``kappa tender adopt`` writes it.
 
-    ``pack`` is the SHA-256 of the pack's manifest, ``bid`` the bid's. ``suite`` is the revision of the frozen suite.
+    ``pack`` is the SHA-256 of the pack's manifest, ``bid`` the bid's. ``suite`` is the revision of the frozen suite,
+    and ``sources`` maps each of its frozen folders to a SHA-256. ``agreed`` is written by the parties.
     """
 
     bidder: _Line
@@ -36,7 +39,9 @@ class TenderOrigin(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     pack: _Digest
     bid: _Digest
     suite: _Line
+    sources: Annotated[dict[_Line, _Digest], Meta(min_length=1, max_length=100)]
     tuned: Annotated[tuple[_Line, ...], Meta(max_length=100)] = ()
+    agreed: Annotated[tuple[AgreedChange, ...], Meta(max_length=100)] = ()
 
 
 class Commitment(NamedTuple):

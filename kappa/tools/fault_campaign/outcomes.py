@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,6 @@ from kappa.tools.fault_campaign.cluster import CampaignError
 from reports.verdict.confirm import Diagnosis
 
 NO_VERDICT = "none"
-# A file beside the report of a round.
-VERDICT = "verdict.json"
 # More than the number of rounds of a campaign.
 NUMBERS = 10_000_000
 # The results of a re-measurement.
@@ -30,8 +28,9 @@ class Outcome:
     ``checks``: every check of the suite that ran. ``failed``: checks with a failed case, and failed builds.
     ``unstable``: checks that were out of bounds only at first. ``suspects``: nodes, the most suspect first.
     ``observed``: nodes that an observation names, even in a PASS. ``incomplete``: the reasons why the verdict is
-    incomplete. ``diagnoses``: the results of re-measurements, (check, diagnosis). ``named_after_s``: seconds from the
-    fault until a job named the node that it hung on.
+    incomplete. ``diagnoses``: the results of re-measurements, (check, diagnosis). ``blamed``: for each failed check,
+    the nodes that its own measurement names. ``named_after_s``: seconds from the fault until a job named the node that
+    it hung on.
     """
 
     number: int
@@ -49,6 +48,7 @@ class Outcome:
     load_1min: float
     report: str
     diagnoses: tuple[tuple[str, str], ...]
+    blamed: dict[str, list[str]]
     named_after_s: float | None = None
     observed: tuple[str, ...] = ()
 
@@ -79,26 +79,16 @@ class Outcome:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Outcome":
-        """Make an outcome from its record. The first campaigns kept the diagnoses only in the texts of the failures.
+        """Make an outcome from its record.
 
         :raises TypeError: a key is missing or unknown.
         """
         values: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
         }
-        told = record.get("diagnoses")
-        values["diagnoses"] = _diagnoses_told(record) if told is None else tuple(map(tuple, told))
+        if "diagnoses" in record:
+            values["diagnoses"] = tuple(map(tuple, record["diagnoses"]))
         return cls(**values)
-
-
-def _diagnoses_told(record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the diagnoses in the operator lines (``reports/verdict/advice.py``), which begin with the check's name."""
-    found = [(check, Diagnosis.TRANSIENT.value) for check in record.get("unstable", ())]
-    for line in record.get("reasons", ()):
-        check = line.split(" ", 1)[0]
-        parts = line.split(" | ")
-        found += [(check, each) for each in _DIAGNOSES if any(part.split(":")[0] == each for part in parts)]
-    return tuple(sorted(set(found)))
 
 
 def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
@@ -106,7 +96,7 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
     if verdict is None:
         empty: tuple[str, ...] = ()
         lists = ("checks", "failed", "unstable", "suspects", "observed", "incomplete", "reasons", "diagnoses")
-        return {"verdict": NO_VERDICT, **dict.fromkeys(lists, empty)}
+        return {"verdict": NO_VERDICT, **dict.fromkeys(lists, empty), "blamed": {}}
     cases = verdict["cases"]
 
     def checks(wanted: Any) -> tuple[str, ...]:
@@ -122,6 +112,7 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
         "incomplete": tuple(" ".join(filter(None, (gap["what"], gap["where"]))) for gap in verdict["incomplete"]),
         "reasons": tuple(case["operator_line"] for case in cases if case["operator_line"]),
         "diagnoses": tuple(sorted({(_check(case), case["diagnosis"]) for case in cases if _measured_again(case)})),
+        "blamed": _blamed(cases),
     }
 
 
@@ -133,13 +124,13 @@ def _measured_again(case: dict[str, Any]) -> bool:
     return case["diagnosis"] in _DIAGNOSES
 
 
-def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
+def _blamed(cases: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     """Return the nodes that each failed check names from its own measurement."""
     blamed: dict[str, set[str]] = {}
-    for case in verdict["cases"]:
+    for case in cases:
         if case["state"] == "fail":
             blamed.setdefault(_check(case), set()).update(case["suspects"])
-    return blamed
+    return {check: sorted(nodes) for check, nodes in sorted(blamed.items())}
 
 
 @dataclass(frozen=True)
@@ -220,36 +211,18 @@ class CampaignFolder:
                 raise CampaignError(f"{path}, line {number}: expected the outcome of a round: {err}") from err
         return found
 
-    def blamed(self) -> dict[int, dict[str, set[str]]]:
-        """Return, for each round with a verdict, the nodes that each failed check names from its own measurement.
-
-        :raises CampaignError: a verdict is damaged. The message names it.
-        """
-        found = {}
-        for outcome in self.outcomes():
-            path = (self.results / outcome.report).with_name(VERDICT)
-            if not outcome.report or not path.exists():
-                continue
-            try:
-                found[outcome.number] = blamed_by_check(json.loads(path.read_text(encoding="utf-8")))
-            except (ValueError, KeyError, TypeError) as err:
-                raise CampaignError(f"{path}: expected a verdict: {err!r}") from err
-        return found
-
     def add(self, outcome: Outcome) -> None:
         lines = [json.dumps(each.to_json(), ensure_ascii=False) for each in (*self.outcomes(), outcome)]
         write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")
 
 
-def together(states: Sequence[CampaignFolder]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
-    """Return the rounds of several campaigns, and the nodes that their checks name. Numbers differ by ``NUMBERS``.
+def together(states: Sequence[CampaignFolder]) -> list[Outcome]:
+    """Return the rounds of several campaigns. Numbers differ by ``NUMBERS``.
 
     :raises CampaignError: as for one campaign.
     """
-    outcomes: list[Outcome] = []
-    blamed: dict[int, dict[str, set[str]]] = {}
-    for place, state in enumerate(states):
-        first = place * NUMBERS
-        outcomes += [dataclasses.replace(outcome, number=first + outcome.number) for outcome in state.outcomes()]
-        blamed |= {first + number: by_check for number, by_check in state.blamed().items()}
-    return outcomes, blamed
+    return [
+        dataclasses.replace(outcome, number=place * NUMBERS + outcome.number)
+        for place, state in enumerate(states)
+        for outcome in state.outcomes()
+    ]

@@ -29,7 +29,7 @@ from kappa.tools.fault_campaign.cluster import SITE, CampaignError, Cluster
 from kappa.tools.fault_campaign.faults import Kind
 from kappa.tools.fault_campaign.jobs import forget_fault, seconds_to_name
 from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import VERDICT, CampaignFolder, Outcome, read_verdict
+from kappa.tools.fault_campaign.outcomes import CampaignFolder, Outcome, read_verdict
 from kappa.tools.fault_campaign.own import MendError, kinds_of
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
@@ -220,7 +220,7 @@ def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
 
 def judge(cluster: Cluster, report: pathlib.Path, site: pathlib.Path) -> dict[str, Any] | None:
     """Return the verdict by the round's own site, which does not expect the families that a round does not run."""
-    said = report.with_name(VERDICT)
+    said = report.with_name("verdict.json")
     options = ["--site", str(site), "--json", str(said)]
     command = [str(KAPPA), "verdict", str(report), *options]
     subprocess.run(command, env=cluster.environment(), capture_output=True, timeout=300, check=False)

@@ -3,7 +3,7 @@
 import os
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kappa.core.vocabulary.tables import as_markdown
 from kappa.tools.fault_campaign import jobs
@@ -16,12 +16,10 @@ from kappa.tools.tables import Place, Rate, least_trials
 # Target for a hang.
 NAMED_WITHIN_S = 60
 PLACE = Place("<!-- fault campaign: begin -->", "<!-- fault campaign: end -->")
-# By round and failed check, the nodes that the check points at.
-Blamed = Mapping[int, Mapping[str, Set[str]]]
 Row = tuple[str, ...]
 
 
-def render(outcomes: Sequence[Outcome], settings: Sequence[Settings], blamed: Blamed) -> str:
+def render(outcomes: Sequence[Outcome], settings: Sequence[Settings]) -> str:
     """Return the tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not
     put down to its node.
 
@@ -45,7 +43,7 @@ def render(outcomes: Sequence[Outcome], settings: Sequence[Settings], blamed: Bl
             _faults(faults, {name: kind for one in settings for name, kind in kinds_of(one).items()}),
             "",
             *_time_to_name(faults),
-            _checks(faults, healthy, blamed),
+            _checks(faults, healthy),
             "",
             "Each check's rate counts only rounds with a fault that the check can see. The first table gives in "
             "brackets the other checks that failed. A check whose job cannot start, because a node is lost, measures "
@@ -130,7 +128,7 @@ def _time_to_name(faults: Sequence[Outcome]) -> list[str]:
     return [as_markdown([("hang", until, f"within {NAMED_WITHIN_S} s", "not named by the job"), *rows]), ""]
 
 
-def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blamed) -> str:
+def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> str:
     rows: list[Row] = [
         ("check", "faults that it can see", "failed in rounds with these faults",
          "of these, named only the right node", "false positives in healthy rounds",
@@ -141,12 +139,11 @@ def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blame
         visible = [outcome for outcome in faults if can_see(check, outcome)]
         # A check that did not run because of the fault has not found the fault.
         found = [outcome for outcome in visible if check in outcome.failed]
-        told = [outcome for outcome in found if outcome.number in blamed]
-        alone = [outcome for outcome in told if blamed[outcome.number].get(check) == {outcome.node}]
+        alone = [outcome for outcome in found if outcome.blamed.get(check) == [outcome.node]]
         ran = [outcome for outcome in healthy if check in outcome.checks]
         alarms = [outcome for outcome in ran if check in outcome.failed]
         transient = [outcome for outcome in ran if check in outcome.unstable and outcome not in alarms]
-        rates = [Rate(len(hits), len(trials)) for hits, trials in ((found, visible), (alone, told), (alarms, ran))]
+        rates = [Rate(len(hits), len(trials)) for hits, trials in ((found, visible), (alone, found), (alarms, ran))]
         rows.append(_row(check, ", ".join(kinds), *rates, len(transient)))
     rows.append(_run_row("**whole run not PASS**", faults, healthy, lambda outcome: outcome.detected))
     rows.append(_run_row("**a node named**", faults, healthy, lambda outcome: outcome.names_a_node))

@@ -10,6 +10,7 @@ import uuid
 import pytest
 import yaml
 
+from kappa.core.sites.contract import load_contract
 from reports.acceptance.campaign import CONTRACT, REPORT, Campaign, CaseSeries
 from tests.unit.reports.samples import Document, latency, report
 
@@ -56,6 +57,18 @@ class Filled(Campaign):
         for repeat, value in enumerate(values, start=1):
             self.add(latency(value=value, **changes), repeat)
         return self
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Read the text of a contract."""
+
+    def from_text(text):
+        path = tmp_path / "acceptance.yaml"
+        path.write_text(text, errors="surrogateescape")
+        return load_contract(path)
+
+    return from_text
 
 
 @pytest.fixture

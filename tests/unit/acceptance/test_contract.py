@@ -30,16 +30,6 @@ clauses:
 """
 
 
-@pytest.fixture
-def load(tmp_path):
-    def from_text(text):
-        path = tmp_path / "acceptance.yaml"
-        path.write_text(text, errors="surrogateescape")
-        return load_contract(path)
-
-    return from_text
-
-
 @pytest.mark.parametrize("site", sorted((REPOSITORY / "site_configs").glob("*/acceptance.yaml")), ids=str)
 def test_the_contracts_of_the_sites_are_valid(site: pathlib.Path):
     found = load_contract(site)

@@ -4,7 +4,6 @@ import pytest
 import yaml
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import load_contract
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import ClauseOutcome, judge
 from tests.unit.acceptance.conftest import clause
@@ -92,15 +91,6 @@ clauses:
   - @TIME@
 """
 GOOD = GOOD.replace("@TIME@", yaml.safe_dump(TIME, default_flow_style=True, width=1000).strip())
-
-
-@pytest.fixture
-def load(tmp_path):
-    def from_text(text):
-        (tmp_path / "acceptance.yaml").write_text(text)
-        return load_contract(tmp_path / "acceptance.yaml")
-
-    return from_text
 
 
 def test_what_is_read(load):

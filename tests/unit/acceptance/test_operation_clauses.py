@@ -3,7 +3,6 @@
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import load_contract
 from reports.acceptance import plan
 from reports.acceptance.listing import show_plan
 
@@ -31,16 +30,6 @@ clauses:
     duration: {of: restart, at_most_s: 60, repeats: 6, load: 2}
     mandatory: true
 """
-
-
-@pytest.fixture
-def load(tmp_path):
-    def from_text(text):
-        path = tmp_path / "acceptance.yaml"
-        path.write_text(text)
-        return load_contract(path)
-
-    return from_text
 
 
 def test_what_is_read(load):

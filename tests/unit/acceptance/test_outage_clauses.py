@@ -3,7 +3,6 @@
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import load_contract
 
 GOOD = """\
 contract:
@@ -28,16 +27,6 @@ clauses:
       period_h: 720
     mandatory: true
 """
-
-
-@pytest.fixture
-def load(tmp_path):
-    def from_text(text):
-        path = tmp_path / "acceptance.yaml"
-        path.write_text(text)
-        return load_contract(path)
-
-    return from_text
 
 
 def test_what_is_read(load):

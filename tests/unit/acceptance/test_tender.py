@@ -14,7 +14,7 @@ from kappa.core.sites.tender_terms import COMMITMENTS
 from reports.acceptance.bid import adopt, changed_sources
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.signature import MANIFEST, sha256
-from reports.acceptance.tender import write_pack
+from reports.acceptance.tender import suite_problem, write_pack
 from tests.unit.acceptance.conftest import Filled, clause, contract
 from tests.unit.acceptance.test_dossier import HOSTILE, alter
 from tests.unit.acceptance.test_index import index
@@ -197,6 +197,50 @@ def test_changed_sources_of_the_suite_are_named(pack, suite):
     assert changed_sources(folder) == ["emt_app/new.cpp", "reframe_checks/osu.py"]
 
 
+def adopted(pack, bid, *agreed):
+    """Return the file of the bid's contract, with agreements of the parties."""
+    document = yaml.safe_load(adopt(pack, bid))
+    document["contract"]["tender"]["agreed"] = list(agreed)
+    file = bid.parent / "adopted.yaml"
+    file.write_text(yaml.safe_dump(document))
+    return file
+
+
+def test_another_suite_than_the_frozen_one_needs_an_agreement_of_all_parties(pack, fill, suite):
+    folder = pack(clause())
+    bid = fill(folder, figures={"B1": 9.5})
+    own = load_contract(bid.parent / "acceptance.yaml")
+    assert suite_problem(load_contract(adopted(folder, bid))) == suite_problem(own) == ""
+    (suite / "reframe_checks/osu.py").write_text("z")
+    problem = suite_problem(load_contract(adopted(folder, bid)))
+    [change] = re.findall(r"\breframe_checks [0-9a-f]{16}\b", problem)
+    assert SUITE in problem
+    agreement = {"change": change, "reason": "a fault", "parties": ["vendor", "buyer"], "date": "2026-12-24"}
+    found = load_contract(adopted(folder, bid, agreement))
+    assert suite_problem(found) == ""
+    (suite / "reframe_checks/osu.py").write_text("y")
+    assert change not in suite_problem(found) != ""
+    with pytest.raises(InputError, match=r"line \d+: contract\.tender\.agreed\[0\]\.parties"):
+        load_contract(adopted(folder, bid, {**agreement, "parties": ["vendor"]}))
+
+
+def test_a_run_refuses_another_suite_and_the_parties_may_agree_later(pack, fill, suite, tmp_path, capsys):
+    bid = fill(pack(clause(), system="embedded"), figures={"B1": 9.5})
+    file = adopted(tmp_path / "pack", bid)
+    campaign = Filled(tmp_path / "campaign")
+    campaign.folder.mkdir()
+    campaign.freeze(file)
+    (suite / "reframe_checks/osu.py").write_text("z")
+    for action, clauses in (("run", []), ("time", ["B1"])):
+        new = str(tmp_path / "new")
+        assert main(["acceptance", action, "embedded", new, *clauses, "--contract", str(file)]) == 2
+        assert "adopted.yaml: contract.tender.sources: " in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    agreement = {"change": "reframe_checks 0", "reason": "r", "parties": ["buyer", "vendor"], "date": "2026-12-24"}
+    campaign.freeze(adopted(tmp_path / "pack", bid, agreement))
+    assert [*campaign.earlier_contracts()] == ["contract.1.yaml"]
+
+
 @pytest.mark.parametrize(
     ("clauses", "head", "words"),
     [
@@ -261,6 +305,8 @@ def test_the_dossier_has_a_table_of_the_commitments(pack, fill, tmp_path):
         *("B1", "≤ 9.5 us", "7 us (projected)", "9 us", "–"),
     ]
     assert "Vendor AG" in page and SUITE in page
+    facts = dict(re.findall('<tr><th scope="row">(.*?)</th><td>(.*?)</td>', page))
+    assert facts["May be tuned"] == "<div>compiler flags</div><div>MPI</div>" and facts["Repeats"] == "run by: buyer"
 
 
 def test_a_dossier_without_a_bid_has_no_such_table(campaign, tmp_path):

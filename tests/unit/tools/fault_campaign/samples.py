@@ -22,5 +22,6 @@ def outcome(number=0, kind=None, node=None, **values):
         "load_1min": 1.0,
         "report": "runs/1/run-report.json",
         "diagnoses": (),
+        "blamed": {"NodeLinks": [node]} if found else {},
     }
     return Outcome(**(defaults | values))
