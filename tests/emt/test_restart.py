@@ -168,7 +168,7 @@ def _flip(at: int) -> Callable[[bytes], bytes]:
     [
         (lambda data: b"", "no snapshot of emt"),
         (lambda data: b"#!/bin/sh\n" + data, "no snapshot of emt"),
-        (_version_zero, "format version 0, but this program reads version 1: continue with the program that wrote it"),
+        (_version_zero, "format version 0, but this program reads version 2: continue with the program that wrote it"),
         (lambda data: data[:60], "is damaged: the checksum of its head"),
         (_flip(33), "is damaged: the checksum of its head"),
         (lambda data: data[:-1], "is damaged: 24"),

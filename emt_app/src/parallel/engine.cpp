@@ -117,13 +117,15 @@ void Engine::solve(Batch& batch, const BatchView& view, const StepClock& clock, 
         k.assemble(view, clock, kind);
     else
         k.assemble_in_parts(view, clock, *watch);
-    if (batch.sparse())
-        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
-    else
+    if (batch.sparse()) {
+        for (int l = 0; l < batch.lanes(); ++l)
+            if ((skip >> l & 1U) == 0) batch.solve_sparse(l, view, k, watch);
+    } else {
         k.solve(view);
-    if (watch != nullptr) watch->mark(StepPart::solve);
-    k.compensate(view, kAllLanes);
-    if (watch != nullptr && view.machines.at.count > 0) watch->mark(StepPart::machines);
+        if (watch != nullptr) watch->mark(StepPart::solve);
+        k.compensate(view, kAllLanes);
+        if (watch != nullptr && view.machines.at.count > 0) watch->mark(StepPart::machines);
+    }
     complete(batch, view, k.outside(view), skip);
     if (watch != nullptr && view.piecewise.at.count > 0) watch->mark(StepPart::piecewise);
 }

@@ -44,7 +44,6 @@ struct SynchronousMachineRows {
     double* published;    // kPublished: speed, terminal voltage, power, field current (per unit), angle of the EMF (degrees)
     double* last_step;    // 1: length of the last step, in steps
     double* direction;    // 3: p, √S
-    double* joint;        // of all machines: compensation's equations, their number² and their right-hand side
     // Coefficients.
     const double *per_volt, *ampere;             // 1/V and A of the base
     const double *k, *k0, *ra, *r0, *xl;         // k and k0 of the zero sequence; per unit
@@ -78,7 +77,6 @@ struct SynchronousMachineRows {
         l.written(power, n);
         l.written(published, kPublished * n);
         l.written(direction, 3 * n);
-        l.written(joint, n * (n + 1));
         for (const double** r : {&per_volt, &ampere, &k, &k0, &ra, &r0, &xl, &turns, &masses}) l.constant(*r, n);
         for (const double** r : {&rotor_main, &less, &salient, &constant, &field}) l.constant(*r, 2 * n);
         l.constant(m, 3 * n);
@@ -262,16 +260,34 @@ template <int Masses>
     }
 }
 
+// Z between node i and terminal c of machine m; between() two terminals.
+struct InverseResponse {
+    Slots<3> at;
+    const double* inverse;
+    int n;
+    [[gnu::always_inline]] inline Vec operator()(int i, int m, int c) const {
+        return Terminals(at, m).get(inverse + static_cast<long>(i) * n * kLanes, c);
+    }
+    [[gnu::always_inline]] inline Vec between(int m, int t, int s, int c) const {
+        const Terminals to(at, m), from(at, s);
+        const int *const i = to.index + t * kLanes, *const k = from.index + c * kLanes;
+        if (to.uniform && from.uniform) return row(inverse, (static_cast<long>(i[0]) * n + k[0]) / kLanes);
+        Vec out;
+        for (int l = 0; l < kLanes; ++l) out[l] = inverse[static_cast<long>(i[l] - l) * n + k[l]];
+        return out;
+    }
+};
+
 // Currents Δy·p·(pᵀv) of all machines and the network's response at once (compensation, EMTP Theory Book, ch. 12): with
 // v = v₀ - Z·P·y and y = Pᵀv, where the columns of P are the p of each machine,
 //     (1 + Pᵀ·Z·P)·y = Pᵀ·v₀.
-// The matrix is symmetric with eigenvalues of 1 and more: elimination without pivoting. response(i, s, c) is Z between node i and
-// terminal c of machine s, response.between(m, t, s, c) between terminals. Only the `lanes` are changed.
-template <class Response>
-[[gnu::always_inline]] inline void compensate(const SynchronousMachineRows& b, double* v, int n, const Mask& lanes, const Response& response) {
+// The matrix is symmetric with eigenvalues of 1 and more: elimination without pivoting. Only the `lanes` are changed. `inverse`: Z, n × n
+// rows. `joint` has room for the equations. solver/machine_compensation.hpp does the same for tasks without Z.
+[[gnu::always_inline]] inline void compensate(const SynchronousMachineRows& b, double* joint, double* v, int n, const Mask& lanes, const double* inverse) {
+    const InverseResponse response{b.at, inverse, n};
     const int count = b.at.count;
-    double* const matrix = b.joint;
-    double* const y = b.joint + static_cast<long>(count) * count * kLanes;
+    double* const matrix = joint;
+    double* const y = joint + static_cast<long>(count) * count * kLanes;
     for (int m = 0; m < count; ++m) {
         const Terminals t(b.at, m);
         Vec sum{};
@@ -306,33 +322,6 @@ template <class Response>
         row(v, i) = lanes ? old - sum : old;
     }
 }
-
-// Z as an inverse, or as columns of one for each terminal.
-struct InverseResponse {
-    Slots<3> at;
-    const double* inverse;
-    int n;
-    [[gnu::always_inline]] inline Vec operator()(int i, int m, int c) const {
-        return Terminals(at, m).get(inverse + static_cast<long>(i) * n * kLanes, c);
-    }
-    [[gnu::always_inline]] inline Vec between(int m, int t, int s, int c) const {
-        const Terminals to(at, m), from(at, s);
-        const int *const i = to.index + t * kLanes, *const k = from.index + c * kLanes;
-        if (to.uniform && from.uniform) return row(inverse, (static_cast<long>(i[0]) * n + k[0]) / kLanes);
-        Vec out;
-        for (int l = 0; l < kLanes; ++l) out[l] = inverse[static_cast<long>(i[l] - l) * n + k[l]];
-        return out;
-    }
-};
-struct ColumnResponse {
-    Slots<3> at;
-    const double* columns;
-    int n;
-    [[gnu::always_inline]] inline Vec operator()(int i, int m, int c) const { return row(columns, static_cast<long>(3 * m + c) * n + i); }
-    [[gnu::always_inline]] inline Vec between(int m, int t, int s, int c) const {
-        return Terminals(at, m).get(columns + static_cast<long>(3 * s + c) * n * kLanes, t);
-    }
-};
 
 }  // namespace EMT_KERNEL
 #else

@@ -16,7 +16,7 @@
 namespace emt {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr char kMagic[8] = {'E', 'M', 'T', 'S', 'N', 'A', 'P', '\n'};
 constexpr int kTag = 75;
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // MPI counts in int

@@ -12,7 +12,7 @@ Batch::Batch(const Network& net, const Decomposition& parts, std::span<const int
     : net_(net) {
     for (const int id : ids) {
         const Task& task = parts.tasks[static_cast<std::size_t>(id)];
-        lane_.push_back({id, &task, initial_topology(task), 0, nullptr});
+        lane_.push_back({id, &task, initial_topology(task), 0, nullptr, nullptr});
         sparse_ = sparse_ || task.size() > kDenseNodes;
         view_.n = std::max(view_.n, task.size());
     }
@@ -30,7 +30,10 @@ Batch::Batch(const Network& net, const Decomposition& parts, std::span<const int
     index_reads();
     start(phasors);
     for (int l = 0; l < lanes(); ++l) {
-        if (sparse_) lane(l).sparse = std::make_unique<SparseFactors>();
+        if (sparse_) {
+            lane(l).sparse = std::make_unique<SparseFactors>();
+            lane(l).compensation = std::make_unique<MachineCompensation>(*lane(l).task, *lane(l).sparse);
+        }
         refactor(l, view_);
     }
 }
@@ -135,9 +138,9 @@ void Batch::lay_out(BatchView& b, Layout& layout) {
     double* digest = nullptr;
     layout.written(digest, b.n);
     b.digest = reinterpret_cast<unsigned long long*>(digest);
+    layout.written(b.joint, b.sparse ? 0 : b.machines.at.count * (b.machines.at.count + 1));
     layout.state(b.nothing, 1);
     layout.state(b.inverse, b.sparse ? 0 : b.n * b.n);
-    layout.state(b.columns, b.sparse ? b.machines.at.kTerminals * b.machines.at.count * b.n : 0);
     b.blocks.lay_out(layout);
     for_each_batched([&](auto, auto rows) { (b.*rows).lay_out(layout); });
 }
@@ -195,8 +198,11 @@ void Batch::start_blocks(const LaneStart& begin) {
 std::span<double> Batch::line_history() const { return {view_.ends.history, 3 * kLanes * static_cast<std::size_t>(view_.ends.at.count)}; }
 
 std::size_t Batch::bytes_touched() const {
-    // Of the state all rows; of the constants one set of step coefficients; and the terminals.
-    return (rows_.state_rows + rows_.constant_rows + rows_.step_rows) * kLanes * sizeof(double) +
+    // Of the state all rows; of the constants one set of step coefficients; the terminals; factors.
+    std::size_t factors = 0;
+    for (const LaneTask& l : lane_)
+        if (l.sparse != nullptr) factors += l.sparse->bytes() + l.compensation->bytes();
+    return factors + (rows_.state_rows + rows_.constant_rows + rows_.step_rows) * kLanes * sizeof(double) +
            (index_.size() + read_index_.size()) * sizeof(int) + uniform_.size() + read_uniform_.size() + blocks_->bytes();
 }
 

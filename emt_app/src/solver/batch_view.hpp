@@ -15,9 +15,9 @@ struct BatchView {
     unsigned long long* digest;  // of all voltages so far
     const double* signals;       // origin of the offsets of signals
     double* nothing;             // a row of zeros, for absent signals
-    bool sparse;                 // solved with factors
-    double* inverse;             // n × n rows, ohm; none when sparse
-    double* columns;             // if sparse: n rows for each terminal into which compensate() injects a current
+    bool sparse;                 // solved with factors: the next two are empty
+    double* inverse;             // n × n rows, ohm
+    double* joint;               // compensate()'s equations of all machines: their number² and their right-hand side
     ReactanceRows reactances;
 #define EMT_PRIMITIVE(Type, list) Type##Rows list;
 #include "primitives/table.inc"
@@ -29,6 +29,7 @@ struct BatchView {
 inline constexpr unsigned kAllLanes = (1U << kLanes) - 1;
 
 struct StopWatch;
+struct JointEquations;
 
 struct Kernels {
     const char* name;
@@ -37,8 +38,10 @@ struct Kernels {
     /// v = inverse·j.
     void (*solve)(const BatchView&);
     /// Corrects v, in the lanes of these bits, for elements whose conductances change with each step and are not in the
-    /// inverse.
+    /// inverse. For batches with inverses.
     void (*compensate)(const BatchView&, unsigned lanes);
+    /// Solves the same equations for one task with sparse factors.
+    void (*solve_machines)(const JointEquations&);
     /// Returns a bit per lane that has a piecewise element outside its segment.
     unsigned (*outside)(const BatchView&);
     /// Computes waves to send and digest. Returns a bit per lane whose solution is not finite.

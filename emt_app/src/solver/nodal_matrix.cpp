@@ -1,20 +1,9 @@
 #include "solver/nodal_matrix.hpp"
 
-#include <Eigen/Sparse>
-#include <Eigen/SparseCholesky>
-#include <stdexcept>
+#include "solver/sparse_factors.hpp"
 
 namespace emt {
 namespace {
-
-constexpr double kSingular = 1e-13;  // a pivot this small against its diagonal entry is zero to rounding
-
-std::vector<double> slopes(const Task& task, double dt_s, const Topology& topology) {
-    std::vector<double> out;
-    for (std::size_t k = 0; k < task.piecewise.size(); ++k)
-        out.push_back(task.piecewise[k].segment(topology.segment[k]).slope * task.piecewise[k].gain(dt_s));
-    return out;
-}
 
 /// Inverts the symmetric positive definite a (n × n) in place; returns the first singular pivot or -1.
 int invert(std::vector<double>& a, std::size_t n) {
@@ -48,49 +37,18 @@ std::vector<double> dense(const Task& task, double dt_s, const Topology& topolog
 
 }  // namespace
 
+std::vector<double> slopes(const Task& task, double dt_s, const Topology& topology) {
+    std::vector<double> out;
+    for (std::size_t k = 0; k < task.piecewise.size(); ++k)
+        out.push_back(task.piecewise[k].segment(topology.segment[k]).slope * task.piecewise[k].gain(dt_s));
+    return out;
+}
+
 Topology initial_topology(const Task& task) {
     Topology t;
     for (const Switch& s : task.switches) t.closed.push_back(s.closed ? 1 : 0);
     t.segment.assign(task.piecewise.size(), 0);
     return t;
-}
-
-struct SparseFactors::Impl {
-    Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> ldlt;
-    Eigen::SparseMatrix<double> y;
-    bool analysed = false;
-
-    /// Returns the first singular node, or -1.
-    int factorise(const Task& task, double dt_s, const Topology& topology) {
-        std::vector<Eigen::Triplet<double>> entries;
-        stamp(task, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
-            entries.emplace_back(i, j, g);
-        });
-        y.resize(task.size(), task.size());
-        y.setFromTriplets(entries.begin(), entries.end());  // keeps zeros: the pattern never changes
-        if (!analysed) ldlt.analyzePattern(y);
-        analysed = true;
-        ldlt.factorize(y);
-        const Eigen::VectorXd d = ldlt.vectorD();
-        const auto& order = ldlt.permutationP().indices();
-        for (int i = 0; i < task.size(); ++i)
-            if (!(d[order[i]] > kSingular * y.coeff(i, i))) return i;
-        return -1;
-    }
-};
-
-SparseFactors::SparseFactors() : impl_(std::make_unique<Impl>()) {}
-SparseFactors::~SparseFactors() = default;
-SparseFactors::SparseFactors(SparseFactors&&) noexcept = default;
-SparseFactors& SparseFactors::operator=(SparseFactors&&) noexcept = default;
-
-void SparseFactors::factorise(const Task& task, double dt_s, const Topology& topology) {
-    if (const int bad = impl_->factorise(task, dt_s, topology); bad >= 0) throw SingularNode(bad);
-}
-
-void SparseFactors::solve(std::vector<double>& x) const {
-    Eigen::Map<Eigen::VectorXd> v(x.data(), static_cast<Eigen::Index>(x.size()));
-    v = impl_->ldlt.solve(v).eval();
 }
 
 int singular_node(const Task& task, double dt_s) {

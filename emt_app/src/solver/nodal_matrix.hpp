@@ -1,6 +1,5 @@
-// The conductance matrix of one task: singularity test, dense inverse, sparse factors.
+// The conductance matrix of one task: singularity test, dense inverse.
 #pragma once
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -11,6 +10,9 @@ namespace emt {
 /// A task with more nodes is solved with sparse factors instead of its dense inverse: the inverse takes 2n² flops and
 /// 8n² bytes per step, the factors some tens per node.
 inline constexpr int kDenseNodes = 40;
+
+/// A pivot this small against its diagonal entry is zero to rounding.
+inline constexpr double kSingular = 1e-13;
 
 /// A node lost its path to ground, for instance when a switch opened.
 struct SingularNode : std::runtime_error {
@@ -27,24 +29,10 @@ struct Topology {
     std::vector<int> segment;
 };
 [[nodiscard]] Topology initial_topology(const Task& task);
+/// Returns the conductance of each piecewise element on its segment, S.
+[[nodiscard]] std::vector<double> slopes(const Task& task, double dt_s, const Topology& topology);
 
 /// Returns the row-major n × n inverse. Throws SingularNode.
 [[nodiscard]] std::vector<double> dense_inverse(const Task& task, double dt_s, const Topology& topology);
-
-/// Sparse LDLᵀ of a large task.
-class SparseFactors {
-public:
-    SparseFactors();
-    ~SparseFactors();
-    SparseFactors(SparseFactors&&) noexcept;
-    SparseFactors& operator=(SparseFactors&&) noexcept;
-    void factorise(const Task& task, double dt_s, const Topology& topology);
-    /// Computes x = Y⁻¹·x in place.
-    void solve(std::vector<double>& x) const;
-
-private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace emt

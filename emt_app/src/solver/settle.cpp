@@ -17,16 +17,7 @@ void Batch::refactor(int l, const BatchView& view) {
     lt.updates = 0;
     if (sparse_) {
         lt.sparse->factorise(*lt.task, net_.dt_s, lt.topology);
-        std::vector<double> column(rows(lt.task->size()));
-        int first = 0;
-        for (const SynchronousMachine& m : lt.task->machines)
-            for (const int node : m.node) {
-                std::fill(column.begin(), column.end(), 0.0);
-                column[rows(node)] = 1;
-                lt.sparse->solve(column);
-                for (int i = 0; i < lt.task->size(); ++i) cell(view.columns, first + i, l) = column[rows(i)];
-                first += view.n;
-            }
+        lt.compensation->update();
         return;
     }
     const std::vector<double> inverse = dense_inverse(*lt.task, net_.dt_s, lt.topology);
@@ -35,22 +26,31 @@ void Batch::refactor(int l, const BatchView& view) {
         for (int k = 0; k < n; ++k) cell(view.inverse, i * view.n + k, l) = inverse[rows(i) * rows(n) + rows(k)];
 }
 
-void Batch::solve_sparse(int l, const BatchView& view) const {
+void Batch::solve_sparse(int l, const BatchView& view, const Kernels& kernels, StopWatch* watch) const {
     const LaneTask& lt = lane(l);
+    const SparseFactors& factors = *lt.sparse;
     std::vector<double> x(rows(lt.task->size()));
-    for (int i = 0; i < lt.task->size(); ++i) x[rows(i)] = cell(view.j, i, l);
-    lt.sparse->solve(x);
-    for (int i = 0; i < lt.task->size(); ++i) cell(view.v, i, l) = x[rows(i)];
+    for (int i = 0; i < lt.task->size(); ++i) x[rows(factors.place(i))] = cell(view.j, i, l);
+    factors.forward(factors.all(), x.data());
+    if (watch != nullptr) watch->mark(StepPart::solve);
+    if (!lt.compensation->empty()) {
+        lt.compensation->correct(l, view.machines, kernels, x.data());
+        if (watch != nullptr) watch->mark(StepPart::machines);
+    }
+    factors.backward(factors.all(), x.data());
+    for (int i = 0; i < lt.task->size(); ++i) cell(view.v, i, l) = x[rows(factors.place(i))];
+    if (watch != nullptr) watch->mark(StepPart::solve);
 }
 
-void Batch::solve_lane(int l, const BatchView& view) const {
-    if (sparse_) return solve_sparse(l, view);
+void Batch::solve_lane(int l, const BatchView& view, const Kernels& kernels) const {
+    if (sparse_) return solve_sparse(l, view, kernels, nullptr);
     const int n = lane(l).task->size();
     for (int i = 0; i < n; ++i) {
         double sum = 0;
         for (int k = 0; k < n; ++k) sum += cell(view.inverse, i * view.n + k, l) * cell(view.j, k, l);
         cell(view.v, i, l) = sum;
     }
+    kernels.compensate(view, 1U << l);
 }
 
 double Batch::argument(int l, const BatchView& view, std::size_t element) const {
@@ -94,8 +94,7 @@ void Batch::enter_segment(int l, const BatchView& view, std::size_t element, int
 void Batch::solve_again(int l, const BatchView& view, const Kernels& kernels) {
     if (stale_) refactor(l, view);
     stale_ = false;
-    solve_lane(l, view);
-    kernels.compensate(view, 1U << l);
+    solve_lane(l, view, kernels);
 }
 
 bool Batch::settle(int l, const BatchView& view, const Kernels& kernels) {
