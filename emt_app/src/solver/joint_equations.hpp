@@ -43,7 +43,7 @@ template <int Columns>
     }
 }
 
-// The matrix is symmetric with eigenvalues of 1 and more: elimination without pivoting, of the lower triangle and what is beside it in
+// The matrix is symmetric with eigenvalues of 1 and more: elimination without pivoting, of the lower triangle and the entries beside it in
 // its vectors. The right-hand side is a row like any other.
 [[gnu::always_inline]] inline void solve_joint(const JointEquations& e) {
     const long vectors = e.rows / kLanes;
