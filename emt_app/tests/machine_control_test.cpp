@@ -1,6 +1,8 @@
 // Machines with exciter, governor and stabilizer, and what the power flow gives them.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "machine_probe.hpp"
 #include "network/phasor.hpp"
 
@@ -8,7 +10,7 @@ namespace emt::test {
 namespace {
 
 /// A machine behind a line's reactance on a source, with controllers and perhaps a fault of 100 ms.
-std::string controlled(const std::string& governor, bool fault) {
+std::string controlled(const std::string& governor, bool fault, const std::string& exciter = "ST1A", const std::string& stabilizer = "PSS1A") {
     const auto controller = [](const char* type, const std::string& model) {
         return std::string(R"(,{"type":")") + type + R"(","name":")" + type + R"(","machine":"G","model":")" + model + "\"}";
     };
@@ -16,14 +18,14 @@ std::string controlled(const std::string& governor, bool fault) {
                          R"(,{"type":"coupled_rl","name":"L","from":"T","to":"E","r":[[0.04,0,0],[0,0.04,0],[0,0,0.04]],"l":[[3e-3,0,0],[0,3e-3,0],[0,0,3e-3]]},
                           {"type":"resistor","name":"R","buses":["T","0"],"r":40},
                           {"type":"source","name":"E","bus":"E","amplitude":16.3e3,"r1":0.01,"l1":1e-4})" +
-                         (fault ? R"(,{"type":"fault","name":"F","bus":"T","kind":"abcg","r":0.05,"start":0.1,"stop":0.2})" : "") + controller("exciter", "ST1A") +
-                         controller("governor", governor) + controller("stabilizer", "PSS1A"),
+                         (fault ? R"(,{"type":"fault","name":"F","bus":"T","kind":"abcg","r":0.05,"start":0.1,"stop":0.2})" : "") + controller("exciter", exciter) +
+                         controller("governor", governor) + controller("stabilizer", stabilizer),
                      50e-6, R"("start":"steady","buses":["T","E"],)");
 }
 
 TEST(ControlledMachine, SteadyStateDriftsLessThan1e9OverOneSecond) {
-    for (const char* governor : {"HYGOV", "TGOV1"}) {
-        Simulation s(controlled(governor, false));
+    for (const auto& [governor, exciter, stabilizer] : {std::tuple{"HYGOV", "ST1A", "PSS1A"}, {"TGOV1", "ST1A", "PSS1A"}, {"TGOV1", "SEXS", "IEEEST"}}) {
+        Simulation s(controlled(governor, false, exciter, stabilizer));
         const MachineProbe g(s, 0);
         const double angle = g.angle();
         s.run(20000);
@@ -36,8 +38,8 @@ TEST(ControlledMachine, SteadyStateDriftsLessThan1e9OverOneSecond) {
     }
 }
 
-TEST(ControlledMachine, RidesThroughAFaultAndReturns) {
-    Simulation s(controlled("HYGOV", true));
+void ride_through(const std::string& governor, const std::string& exciter, const std::string& stabilizer) {
+    Simulation s(controlled(governor, true, exciter, stabilizer));
     const MachineProbe g(s, 0);
     s.run(3900);
     const double lowest = s.signal("G.vt"), fastest = s.signal("G.speed");
@@ -47,6 +49,11 @@ TEST(ControlledMachine, RidesThroughAFaultAndReturns) {
     EXPECT_NEAR(s.signal("G.vt"), 1.01, 2e-3);
     EXPECT_NEAR(s.signal("G.speed"), 1, 1e-4);
     EXPECT_EQ(s.engine().unsettled(), 0);
+}
+
+TEST(ControlledMachine, RidesThroughAFaultAndReturns) {
+    ride_through("HYGOV", "ST1A", "PSS1A");
+    ride_through("TGOV1", "SEXS", "IEEEST");
 }
 
 TEST(ControlledMachine, ALimitInTheWayOfTheStartIsNamed) {
