@@ -181,6 +181,34 @@ TEST(Exciters, St1aFollowsItsEquations) {
     expect_limited_model(machine(-0.9, 0, 0, efd, 0) + controller("exciter", "ST1A", parameters), "G.efd", model(-0.9), 1e-3);
 }
 
+TEST(Exciters, SexsFollowsItsEquations) {
+    const double efd = 1.8, reference = 1.02 + efd / 100;
+    const auto model = [=](double dv) {
+        return Reference{{efd, efd / 100},  // efd, the lead-lag's lag
+                         [=](const State& x, bool s) {
+                             const double u = reference - 1.02 - (s ? dv : 0), y = x[1] + 0.1 * (u - x[1]);
+                             return State{(100 * y - x[0]) / 0.05, (u - x[1]) / 10};
+                         },
+                         [](const State& x, bool) { return x[0]; }, {{-5, 5}}};
+    };
+    expect_model(machine(-0.02, 0, 0, efd, 0) + controller("exciter", "SEXS"), "G.efd", model(-0.02), 0.3, 1e-5);
+    expect_limited_model(machine(-0.4, 0, 0, efd, 0) + controller("exciter", "SEXS"), "G.efd", model(-0.4), 1e-4);
+}
+
+TEST(Exciters, SexsLeavesItsLimitsAtOnce) {
+    // K·u steps to 11.8, above EMAX, and at 0.5 s to -1.2, below EMIN: exponentials, each from the limit that was held.
+    const double te = 0.2;
+    const std::string back = R"({"type":"block","name":"back","kind":"step","amplitude":-0.13,"time":0.5},)";
+    const std::vector<double> efd = simulated(machine(-0.1, 0, 0, 1.8, 0) + back + controller("exciter", "SEXS", R"(,"TATB":1,"TE":0.2,"EMIN":-0.5,"EMAX":5,"input":"back")"), "G.efd", 5e-5);
+    for (std::size_t k = 0; k < efd.size(); ++k) {
+        const double t = 0.05 * static_cast<double>(k + 1);
+        const double exact = t <= 0.5 ? std::min(5.0, 11.8 - 10 * std::exp(-(t - kAt) / te)) : std::max(-0.5, -1.2 + 6.2 * std::exp(-(t - 0.5) / te));
+        EXPECT_NEAR(efd[k], exact, 1e-3) << t;  // half a step at the steepest; with windup it would be 0.15 s late
+    }
+    EXPECT_EQ(efd[9], 5);
+    EXPECT_EQ(efd.back(), -0.5);
+}
+
 TEST(Stabilizers, Pss1aFollowsItsEquations) {
     // x: sensor, lag of the washout, slope and value of the filter, lags of the lead-lags
     const auto model = [](double dw) {
@@ -217,6 +245,63 @@ TEST(Stabilizers, Pss2bFollowsItsEquations) {
                           },
                           [=](const State& x, bool s) { return outputs(x, s ? 0.0001 : 0, 0.8 + (s ? 0.003 : 0))[6]; }};
     expect_model(machine(0, 0.0001, 0.003, 0, 0) + controller("stabilizer", "PSS2B"), "G.vs", model, 5e-4, 1e-5);
+}
+
+/// IEEEST on an input that steps by `du`: its filter as the fraction of two polynomials in s, lowest power first.
+Reference ieeest(double du, const State& numerator, const State& denominator) {
+    const std::size_t order = denominator.size() - 1;
+    // x: the filter in controllable canonical form, lags of two lead-lags and of the washout
+    const auto outputs = [=](const State& x, bool s) {
+        double highest = s ? du : 0, filter = 0;
+        for (std::size_t k = 0; k < order; ++k) highest -= denominator[k] * x[k];
+        highest /= denominator[order];
+        for (std::size_t k = 0; k < numerator.size(); ++k) filter += numerator[k] * (k < order ? x[k] : highest);
+        const double y1 = x[order] + 2 * (filter - x[order]), y2 = x[order + 1] + 1.6 * (y1 - x[order + 1]);
+        return std::array<double, 5>{highest, filter, y1, y2, 5 * 3 / 2.0 * (y2 - x[order + 2])};
+    };
+    return {State(order + 3, 0),
+            [=](const State& x, bool s) {
+                const auto [highest, filter, y1, y2, out] = outputs(x, s);
+                State d(x.begin() + 1, x.begin() + static_cast<std::ptrdiff_t>(order));
+                d.insert(d.end(), {highest, (filter - x[order]) / 0.05, (y1 - x[order + 1]) / 0.05, (y2 - x[order + 2]) / 2});
+                return d;
+            },
+            [=](const State& x, bool s) { return std::clamp(outputs(x, s)[4], -0.05, 0.05); }};
+}
+std::string ieeest_element(const std::string& filter) {
+    return controller("stabilizer", "IEEEST", R"(,"T1":0.1,"T2":0.05,"T3":0.08,"T4":0.05,"T5":3,"T6":2,"KS":5,)" + filter);
+}
+
+TEST(Stabilizers, IeeestFollowsItsEquations) {
+    // (1 + 0.05·s + 0.002·s²)(1 + 0.03·s + 0.0005·s²) multiplied out
+    const State both{1, 0.08, 0.004, 8.5e-5, 1e-6};
+    const std::string full = R"("A1":0.05,"A2":0.002,"A3":0.03,"A4":0.0005,"A5":0.02,"A6":0.001)";
+    expect_model(machine(0, 0.001, 0, 0, 0) + ieeest_element(R"("IC":1,)" + full), "G.vs", ieeest(0.001, {1, 0.02, 0.001}, both), 0.004, 1e-4);
+    expect_model(machine(0, 0, 0.001, 0, 0) + ieeest_element(R"("IC":3,)" + full), "G.vs", ieeest(0.001, {1, 0.02, 0.001}, both), 0.004, 1e-4);
+    expect_model(machine(0, 0, 0.001, 0, 0) + ieeest_element(R"("IC":4,)" + full), "G.vs", ieeest(-0.001, {1, 0.02, 0.001}, both), 0.004, 1e-4);
+    expect_model(machine(0.001, 0, 0, 0, 0) + ieeest_element(R"("IC":5,)" + full), "G.vs", ieeest(0.001, {1, 0.02, 0.001}, both), 0.004, 1e-4);
+    // Factors of lower order: the numerator goes to the second one, to the product of both, and to a lag.
+    expect_model(machine(0, 0.001, 0, 0, 0) + ieeest_element(R"("A1":0.05,"A2":0,"A3":0.03,"A4":0.002,"A5":0.02,"A6":0.001)"), "G.vs",
+                 ieeest(0.001, {1, 0.02, 0.001}, {1, 0.08, 0.0035, 1e-4}), 0.004, 1e-4);
+    expect_model(machine(0, 0.001, 0, 0, 0) + ieeest_element(R"("A1":0.05,"A2":0,"A3":0.03,"A4":0,"A5":0.02,"A6":0.001)"), "G.vs",
+                 ieeest(0.001, {1, 0.02, 0.001}, {1, 0.08, 0.0015}), 0.004, 1e-4);
+    expect_model(machine(0, 0.001, 0, 0, 0) + ieeest_element(R"("A1":0,"A2":0,"A3":0.05,"A4":0,"A5":0.02)"), "G.vs", ieeest(0.001, {1, 0.02}, {1, 0.05}), 0.004, 1e-4);
+}
+
+TEST(Stabilizers, IeeestAcceleratesWithTheTurbine) {
+    // Accelerating power of a driven machine: a step of both powers gives nothing.
+    const std::string turbine = R"({"type":"block","name":"G.pm","kind":"step","value":0.8,"amplitude":0.003,"time":0.01},)";
+    for (const double vs : simulated(machine(0, 0, 0.003, 0, 0) + turbine + controller("stabilizer", "IEEEST", R"(,"IC":4)"), "G.vs", 1e-4)) EXPECT_NEAR(vs, 0, 1e-12);
+}
+
+TEST(Stabilizers, IeeestIsLimitedAndOffOutsideItsVoltages) {
+    const auto of = [](double dv, const char* more) { return simulated(machine(dv, 0.1, 0, 0, 0) + controller("stabilizer", "IEEEST", more), "G.vs", 1e-4); };
+    const std::vector<double> limited = of(0, "");
+    EXPECT_EQ(*std::max_element(limited.begin(), limited.end()), 0.05);
+    EXPECT_EQ(of(-0.3, R"(,"VCL":0.7,"VCU":1.2)"), limited);  // a voltage of 0.72
+    EXPECT_EQ(of(-0.3, R"(,"VCL":0.8,"VCU":1.2)"), std::vector<double>(limited.size(), 0));
+    EXPECT_EQ(of(0.3, R"(,"VCL":0.8)"), limited);
+    EXPECT_EQ(of(0.3, R"(,"VCU":1.2)"), std::vector<double>(limited.size(), 0));
 }
 
 TEST(Governors, Tgov1FollowsItsEquations) {
@@ -284,9 +369,9 @@ TEST(Controllers, AMachineOfBlocksStaysInItsSteadyState) {
         {"type":"block","name":"G.vt","kind":"lag","input":"G.efd","gain":0.5,"time_constant":6,"initial":1.03},{"type":"block","name":"G.ifd","kind":"lag","input":"G.efd","time_constant":0.3},
         {"type":"block","name":"G.speed","kind":"integrator","input":"torque","gain":0.125,"initial":1},{"type":"block","name":"torque","kind":"sum","inputs":["G.pm","G.pe"],"weights":[1,-1]},
         {"type":"block","name":"G.pe","kind":"product","inputs":["G.vt","G.vt"],"gain":0.7},)";
-    for (const char* exciter : {"DC1A", "AC1A", "AC4A", "ST1A"})
+    for (const char* exciter : {"DC1A", "AC1A", "AC4A", "ST1A", "SEXS"})
         for (const char* governor : {"TGOV1", "IEEEG1", "HYGOV", "GAST"})
-            for (const char* stabilizer : {"PSS1A", "PSS2B"}) {
+            for (const char* stabilizer : {"PSS1A", "PSS2B", "IEEEST"}) {
                 const auto part = [](const std::string& type, const std::string& model) {
                     return R"({"type":")" + type + R"(","name":")" + type + R"(","machine":"G","model":")" + model + R"("})";
                 };
@@ -310,9 +395,9 @@ TEST(Controllers, StartFromRest) {
         s.run(10000);
         return s.signal(signal);
     };
-    for (const char* model : {"DC1A", "AC1A", "AC4A", "ST1A"}) EXPECT_GT(after_10_s("exciter", model, R"(,"reference":1.03)", "G.efd"), 0.1) << model;
+    for (const char* model : {"DC1A", "AC1A", "AC4A", "ST1A", "SEXS"}) EXPECT_GT(after_10_s("exciter", model, R"(,"reference":1.03)", "G.efd"), 0.1) << model;
     for (const char* model : {"TGOV1", "IEEEG1", "HYGOV", "GAST"}) EXPECT_GT(after_10_s("governor", model, R"(,"reference":0.2)", "G.pm"), 0.1) << model;
-    for (const char* model : {"PSS1A", "PSS2B"}) EXPECT_LE(std::fabs(after_10_s("stabilizer", model, "", "G.vs")), 0.1) << model;
+    for (const char* model : {"PSS1A", "PSS2B", "IEEEST"}) EXPECT_LE(std::fabs(after_10_s("stabilizer", model, "", "G.vs")), 0.1) << model;
 }
 
 TEST(Controllers, ALimitThatForbidsTheSteadyStateIsNamed) {
@@ -331,6 +416,18 @@ TEST(Controllers, ALimitThatForbidsTheSteadyStateIsNamed) {
     EXPECT_NE(says(machine(0, 0, 0, 2, 0) + controller("exciter", "ST1A", R"(,"VRMIN":9)")).find("'VRMIN' must not be above"), std::string::npos);
     EXPECT_NE(says(machine(0, 0, 0, 2, 0) + controller("exciter", "ST1A", R"(,"KF":0.1)")).find("algebraic-loop"), std::string::npos);
     EXPECT_NE(says(machine(0, 0, 0, 2, 0) + controller("exciter", "ST1A", R"(,"Ka":0.1)")).find("unknown-key"), std::string::npos);
+    EXPECT_NE(says(machine(0, 0, 0, 8, 0) + controller("exciter", "SEXS")).find("by 'EMIN' and 'EMAX'"), std::string::npos);
+    for (const auto& [parameters, key] : {std::pair{R"("EMIN":6)", "'EMIN' must not be above"}, {R"("TE":0)", "'TE'"}, {R"("K":-1)", "'K'"}, {R"("TB":-1)", "'TB'"}}) {
+        const std::string told = says(machine(0, 0, 0, 2, 0) + controller("exciter", "SEXS", std::string(",") + parameters));
+        EXPECT_NE(told.find(key), std::string::npos) << told;
+        EXPECT_NE(told.find("'C' (exciter)"), std::string::npos) << told;
+    }
+    for (const auto& [parameters, key] : {std::pair{R"("IC":2)", "'IC'"}, {R"("LSMIN":1)", "'LSMIN' must not be above"}, {R"("A1":0,"A2":0,"A5":1)", "'A5'"}, {R"("A2":0,"A6":1)", "'A6'"},
+                                          {R"("T2":0)", "'T1'"}, {R"("T4":0)", "'T3'"}, {R"("T6":0)", "'T6'"}, {R"("A4":-1)", "'A4'"}, {R"("VCU":0.9,"VCL":1)", "'VCL'"}}) {
+        const std::string told = says(machine(0, 0, 0, 0, 0) + controller("stabilizer", "IEEEST", std::string(",") + parameters));
+        EXPECT_NE(told.find(key), std::string::npos) << told;
+        EXPECT_NE(told.find("'C' (stabilizer)"), std::string::npos) << told;
+    }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Print a table of public MATPOWER cases: import, voltage error after the start, drift, step time.
+"""Print a table of public cases of MATPOWER or PSS/E: import, voltage error after the start, drift, step time.
 
 `matpower_cases.txt` names the cases by their SHA-256. The program looks for them in a folder and downloads nothing.
 
@@ -63,7 +63,7 @@ class Maker:
         with tempfile.TemporaryDirectory() as folder:
             case = Path(folder) / "case.json"
             for way, words in WAYS.items():
-                told = self._run("import", "matpower", source, "-o", case, "--lines", "pi", *words)
+                told = self._run("import", source, "-o", case, "--lines", "pi", *words)
                 if told is not None and told.returncode == 0:
                     row.way = way
                     self._imported(told.stdout, row)
@@ -112,9 +112,10 @@ def main() -> None:
     parser.add_argument("--emt", type=Path, default=Path("build/emt"), help="the program")
     parser.add_argument("--seconds", type=float, default=1, help="simulated; whole periods of 60 Hz")
     parser.add_argument("--patience", type=float, default=3600, help="seconds for each run of the program")
-    parser.add_argument("--all", action="store_true", help="every case of the folder, not only those that are listed")
+    parser.add_argument("--all", action="store_true", help="every .m and .raw of the folder, not only those listed")
     given = parser.parse_args()
-    found = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in sorted(given.folder.rglob("*.m"))}
+    paths = sorted(path for path in given.folder.rglob("*") if path.suffix.lower() in {".m", ".raw"})
+    found = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in paths}
     listed = [line for line in LISTED.read_text().split("\n") if line and not line.startswith("#")]
     maker = Maker(given.emt.resolve(), given.seconds, given.patience)
     print("| SHA-256 | nodes | imported | voltage error, pi | waves | drift | step, us |")

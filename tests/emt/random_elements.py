@@ -204,6 +204,25 @@ class RandomElements:
         keys |= self._perhaps("r0", self.near(0.2 * z)) | self._perhaps("l0", self.near(0.5 * z / self._study.angular))
         self._add(kind, keys, self._wave(bus.peak_v, waves))
 
+    def driven_source(self, number: int, bus: Bus, name: str) -> None:
+        """A source of the kind that the number decides, and the block whose signal drives it."""
+        kind = ("source", "machine", "condenser", "voltage_source", "current_source")[number % 5]
+        draw = Random(name)  # of its own: the other elements stay as they are
+        sine = number % 2 == 0 or number % 5 < 3
+        keys: Element = {"signal": f"{name}_size"}
+        keys |= {"phase": draw.uniform(-180, 180)} if sine else {"shape": "constant"}
+        inductance = 8 * bus.z_ohm / self._study.angular  # weak: a machine beside it keeps a usual field voltage
+        if kind == "current_source":
+            keys |= {"to": bus.phase("b"), "amplitude": 0.1 * bus.peak_v / bus.z_ohm}
+        elif kind == "voltage_source":
+            keys |= {"to": bus.phase("c"), "amplitude": bus.peak_v, "r": bus.z_ohm, "l": inductance}
+        else:
+            keys |= {"bus": bus.name, "amplitude": bus.peak_v, "r1": 0.02 * bus.z_ohm, "l1": inductance}
+        # At a steady start, its mean counts.
+        swing = {"value": 1 if sine else 0, "amplitude": draw.uniform(0.05, 0.4), "frequency": draw.uniform(1, 200)}
+        self.all.append({"type": "block", "name": f"{name}_size", "kind": "sine"} | swing)
+        self.all.append({"type": kind, "name": name} | keys)
+
     # Three phases.
 
     def coupled_rl(self, bus: Bus, to: str, z: float) -> None:

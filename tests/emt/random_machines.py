@@ -8,8 +8,8 @@ from random import Random
 from .random_elements import Bus, Element, Study, between
 
 MODELS = {
-    "exciter": ("DC1A", "AC1A", "AC4A", "ST1A"),
-    "stabilizer": ("PSS1A", "PSS2B"),
+    "exciter": ("DC1A", "AC1A", "AC4A", "ST1A", "SEXS"),
+    "stabilizer": ("PSS1A", "PSS2B", "IEEEST"),
     "governor": ("TGOV1", "IEEEG1", "HYGOV", "GAST"),
 }
 #: Kinds of block that have inputs.

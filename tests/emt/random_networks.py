@@ -232,6 +232,7 @@ class _Network:
 
     def _diagram(self, bus: Bus) -> None:
         name = f"{self._prefix}D{len(self._elements.all)}"
+        self._elements.driven_source(len(self._elements.all), bus, f"{name}_source")
         self._elements.all += diagram(self._elements.shape, self._values, self._study, bus, name)
 
     # Machines behind transformers or impedances at a strong source, and a line to one of its own.

@@ -148,7 +148,8 @@ def test_the_networks_have_every_element_event_and_wave(emt: Emt) -> None:
     kinds = schema["$defs"]["fault"]["properties"]["kind"]["enum"]
     assert {e["kind"] for e in elements if e["type"] == "fault"} == set(kinds)
     assert {e["connection"] for e in elements if e["type"] == "transformer"} == {"YgYg", "YgD", "DYg", "DD"}
-    assert {e.get("shape", "sine") for e in elements if "amplitude" in e} == {"sine", "step", "double_exponential"}
+    shapes = {e.get("shape", "sine") for e in elements if "amplitude" in e}
+    assert shapes == {"sine", "step", "double_exponential", "constant"}
     assert {e.get("delay", "linear") for e in elements if e["type"] == "line"} == {"linear", "integer"}
     assert {case["start"] for case in cases} == {"steady", "zero"}
     models = {(kind, model) for kind, all_of in MODELS.items() for model in all_of}
@@ -233,7 +234,7 @@ def test_the_c_library_has_no_say(emt: Emt, tmp_path: Path, monkeypatch: pytest.
         cases[start].write_text(json.dumps(side_by_side(parts)))
         sources = [element for part in parts for element in part["elements"] if "amplitude" in element]
         shapes = {source.get("shape", "sine") for source in sources}
-        assert shapes == {"sine", "step", "double_exponential"}
+        assert shapes == {"sine", "step", "double_exponential", "constant"}
 
     def sines() -> str:
         return subprocess.run([sys.executable, "-c", SINES], capture_output=True, text=True, check=True).stdout

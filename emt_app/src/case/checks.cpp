@@ -77,6 +77,19 @@ void check_held_angles(const Network& net, Diagnostics& problems) {
     }
 }
 
+/// Sources of one signal must ask for the same value at a steady start.
+void check_driven_sources(const Network& net, Diagnostics& problems) {
+    if (!net.steady_start) return;
+    std::map<int, double> value;
+    std::set<int> reported;
+    for (const DrivenSource& e : net.driven_sources) {
+        const auto [it, fresh] = value.emplace(e.reads[0], e.at_start(net.frequency_hz));
+        if (!fresh && it->second != e.at_start(net.frequency_hz) && reported.insert(e.reads[0]).second)
+            problems.add("signal '" + net.signals.all()[static_cast<std::size_t>(e.reads[0])].name + "'", "contradiction",
+                         "drives a source of the shape sine, which starts at 1, and one of the shape constant, which starts at 0: give them two signals");
+    }
+}
+
 /// Reports islands in which every machine has a given power: nothing determines their angle.
 void check_angles(const Network& net, const Decomposition& parts, Diagnostics& problems) {
     std::set<int> held, reported;
@@ -113,6 +126,7 @@ void check_network(const Network& net, Diagnostics& problems) {
     check_islands(net, parts, problems);
     check_angles(net, parts, problems);
     check_held_angles(net, problems);
+    check_driven_sources(net, problems);
 }
 
 }  // namespace emt

@@ -9,8 +9,8 @@
 #include "case/case_file.hpp"
 #include "commands/commands.hpp"
 #include "commands/nearest.hpp"
+#include "import/grid_case.hpp"
 #include "import/grid_flow.hpp"
-#include "import/matpower.hpp"
 #include "import/read_grid.hpp"
 
 namespace emt {

@@ -1,7 +1,7 @@
 // Exciter, stabilizer and governor of a machine: standard models, made of blocks named ELEMENT.part.
 //
 // With a machine G the exciter makes the signal G.efd from G.vt, G.ifd and, if there is a stabilizer, G.vs; the stabilizer G.vs
-// from G.speed and G.pe; the governor G.pm from G.speed. "model" names the model; parameters have the names of the standard.
+// from G.speed, G.pe, G.vt and G.pm; the governor G.pm from G.speed. "model" names the model; parameters have the names of the standard.
 #include <algorithm>
 
 #include "controls/model.hpp"
@@ -41,11 +41,11 @@ private:
 };
 
 const std::vector<ControlModel>& exciters() {
-    static const std::vector<ControlModel> all{dc1a_model(), ac1a_model(), ac4a_model(), st1a_model()};
+    static const std::vector<ControlModel> all{dc1a_model(), ac1a_model(), ac4a_model(), st1a_model(), sexs_model()};
     return all;
 }
 const std::vector<ControlModel>& stabilizers() {
-    static const std::vector<ControlModel> all{pss1a_model(), pss2b_model()};
+    static const std::vector<ControlModel> all{pss1a_model(), pss2b_model(), ieeest_model()};
     return all;
 }
 const std::vector<ControlModel>& governors() {

@@ -74,8 +74,10 @@ struct ControlModel {
 [[nodiscard]] ControlModel ac1a_model();
 [[nodiscard]] ControlModel ac4a_model();
 [[nodiscard]] ControlModel st1a_model();
+[[nodiscard]] ControlModel sexs_model();
 [[nodiscard]] ControlModel pss1a_model();
 [[nodiscard]] ControlModel pss2b_model();
+[[nodiscard]] ControlModel ieeest_model();
 [[nodiscard]] ControlModel tgov1_model();
 [[nodiscard]] ControlModel ieeeg1_model();
 [[nodiscard]] ControlModel hygov_model();

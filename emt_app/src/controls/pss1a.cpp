@@ -1,4 +1,5 @@
 // PSS1A, stabilizer with one input, here the speed: IEEE 421.5-2005, 8.1. Usual values: IEC 61970-302, PssIEEE1A.
+#include "controls/filters.hpp"
 #include "controls/model.hpp"
 
 namespace emt {
@@ -7,18 +8,10 @@ constexpr Parameter kPss1a[]{{"KS", 5}, {"T1", 0.3, kNotNegative}, {"T2", 0.03, 
                              {"T5", 10, kPositive}, {"T6", 0.01, kNotNegative}, {"A1", 0.061, kNotNegative}, {"A2", 0.0017, kNotNegative},
                              {"VSTMAX", 0.05}, {"VSTMIN", -0.05}};
 
-// 1/(1 + A1·s + A2·s²): v' = (u - A1·v - y)/A2, y' = v
-int second_order(Diagram& d, int u, double a1, double a2) {
-    if (a2 == 0) return d.add("filter", gain(1, u).lag(1, a1));
-    const int slope = d.inner("slope"), filter = d.inner("filter");
-    d.add("slope", sum({{1, u}, {-a1, slope}, {-1, filter}}).integral(1 / a2));
-    return d.add("filter", gain(1, slope).integral(1));
-}
-
 void build_pss1a(Diagram& d, const Parameters& p, const Connection& c) {
     const int speed = d.add("sensor", gain(1, d.read(c.signal("speed"))).lag(1, p("T6")));
     const int swing = d.add("swing", gain(p("KS"), speed).washout(1, p("T5")));
-    const int filter = second_order(d, swing, p("A1"), p("A2"));
+    const int filter = quadratic_filter(d, "filter", swing, {}, {p("A1"), p("A2")});
     const int lead1 = d.add("lead1", gain(1, filter).lead_lag(p("T1"), p("T2")));
     d.add_as(c.signal("vs"), gain(1, lead1).lead_lag(p("T3"), p("T4")).limits(p.bound("VSTMIN"), p.bound("VSTMAX")));
 }

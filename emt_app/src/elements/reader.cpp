@@ -262,6 +262,19 @@ Waveform Reader::waveform() {
     return w;
 }
 
+SourceWave Reader::source_wave() {
+    if (!has("signal")) return {waveform(), {}};
+    SourceWave out{{}, signal("signal", "multiplies the amplitude; in a steady start it begins at 1, or at 0 if the shape is constant")};
+    const bool sine = optional_choice("shape", {"sine", "constant"}, "at the case's frequency, or the signal as it is") == "sine";
+    out.wave.shape = sine ? Waveform::Shape::sine : Waveform::Shape::step;
+    out.wave.amplitude = number("amplitude", Range::any, "peak, V or A, per unit of the signal");
+    if (sine) {
+        out.wave.frequency_hz = net_.frequency_hz;
+        out.wave.phase_turns = number("phase", Range::any, "degrees", 0) / 360;
+    }
+    return out;
+}
+
 void Reader::together(const std::string& one, const std::string& other, const std::string& message) {
     needs(one, other, message);
     needs(other, one, message);

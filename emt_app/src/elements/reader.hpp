@@ -46,6 +46,16 @@ struct NodeTable {
     std::unordered_map<std::string, std::array<int, 3>> bus;
 };
 
+/// The size of a source over time, and the signal that multiplies it, or an empty name.
+struct SourceWave {
+    Waveform wave;
+    std::string signal;
+
+    [[nodiscard]] bool driven() const { return !signal.empty(); }
+    /// Returns the waveform of a source without a signal; none with one.
+    [[nodiscard]] Waveform alone() const { return driven() ? Waveform{} : wave; }
+};
+
 enum class Range { any, positive, not_negative };
 
 class Reader {
@@ -108,9 +118,9 @@ public:
     std::vector<Nodes2> terminals();
     /// Reads the terminals of an element that has one phase only.
     Nodes2 one_phase_terminals();
-    /// Reads the keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object. With a steady
-    /// start, a source that is on from the beginning must be a sine at the case's frequency.
-    Waveform waveform();
+    /// Reads the keys of a source: shape, amplitude, frequency, phase, start, tau_front, tau_tail; or signal, shape, amplitude, phase.
+    /// With a steady start, a source without a signal that is on from the beginning must be a sine at the case's frequency.
+    SourceWave source_wave();
 
     // Rules beyond the type of one value: checked here, and part of the schema.
 
@@ -140,6 +150,7 @@ private:
     const nlohmann::json* find(const std::string& key);
     /// Does the same, and records the key.
     const nlohmann::json* find(const std::string& key, const ValueKind& kind, std::string_view meaning, bool required);
+    Waveform waveform();
     double checked(const std::string& key, const nlohmann::json& value, Range range);
     std::string picked(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning, const std::string& otherwise);
     std::string signal_name(const std::string& key, const nlohmann::json& value);

@@ -377,4 +377,22 @@ void check_grid_islands(const Grid& grid, const std::string& origin) {
     if (!problems.empty()) throw CaseError(origin, problems);
 }
 
+void settle_grid(Grid& grid, Solve solve, std::optional<double> tolerance_mva, const std::string& origin) {
+    check_grid_islands(grid, origin);
+    double load = 0;
+    for (const GridBus& b : grid.bus) load += std::hypot(b.p, b.q);
+    const double tolerated = tolerance_mva.value_or(std::min(1.0, 1e-4 * load));
+    std::string assumed;
+    for (const std::string& note : grid.notes) assumed += "\n  " + note;
+    const Mismatch as_given = largest_mismatch(grid);
+    grid.notes.push_back("largest mismatch of the case's voltages: " + told(grid, as_given));
+    if (solve != Solve::no) {
+        solve_grid(grid, solve == Solve::with_limits, origin);
+    } else if (!(as_given.mva <= tolerated)) {
+        throw CaseError(origin + ": the case is not solved: the largest mismatch is " + told(grid, as_given) + ", above the tolerance of " +
+                        printed("%.3g", tolerated) + " MVA; solve it with --solve, or allow more with --tolerance" + assumed);
+    }
+    share_generation(grid);
+}
+
 }  // namespace emt

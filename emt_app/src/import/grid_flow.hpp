@@ -1,5 +1,6 @@
 // Whether a grid is solved, and its solution.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "import/grid.hpp"
@@ -35,5 +36,11 @@ void choose_slack(Grid& grid, const std::string& origin);
 
 /// Throws CaseError with every bus that no branch connects with a slack bus.
 void check_grid_islands(const Grid& grid, const std::string& origin);
+
+enum class Solve { no, with_limits, without_limits };
+
+/// Solves the grid, or refuses one in which more power than the tolerance is missing at a bus: without one, 10⁻⁴ of all loads, and at
+/// most 1 MVA. Notes what was missing. Throws CaseError.
+void settle_grid(Grid& grid, Solve solve, std::optional<double> tolerance_mva, const std::string& origin);
 
 }  // namespace emt

@@ -1,6 +1,5 @@
 #include "import/matpower.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -45,7 +44,7 @@ public:
             for (const TableRow& row : table("dcline", column::dc_columns)) dc_line(row);
         if (!problems_.empty()) throw CaseError(problems_.text());
         if (out_.bus.empty()) throw CaseError(origin_ + ": has no bus\n");
-        hold_voltages();
+        choose_slack(out_, origin_);
         note(no_kv_, "buses have no base voltage: taken for 100 kV");
         note(loads_, "generators are dispatchable loads: loads with their powers");
         note(dc_lines_, "DC lines: constant powers at their ends, with the losses loss0 + loss1*pf");
@@ -168,23 +167,6 @@ private:
         out_.bus[*to].q -= v[column::qt];
     }
 
-    /// Only machines that are on hold a voltage or an angle.
-    void hold_voltages() {
-        std::vector<char> machine(out_.bus.size(), 0);
-        for (const GridMachine& m : out_.machine) machine[m.bus] = 1;
-        for (std::size_t i = 0; i < out_.bus.size(); ++i) {
-            GridBus& b = out_.bus[i];
-            if (machine[i] != 0) continue;
-            if (b.slack) out_.notes.push_back("bus " + std::to_string(b.number) + " has no machine that is on: not a slack bus");
-            b.slack = b.regulated = false;
-        }
-        if (std::any_of(out_.bus.begin(), out_.bus.end(), [](const GridBus& b) { return b.slack; })) return;
-        const auto first = std::find_if(out_.bus.begin(), out_.bus.end(), [](const GridBus& b) { return b.regulated; });
-        if (first == out_.bus.end()) throw CaseError(origin_ + ": has no machine at a bus of type 2 or 3, which would hold a voltage\n");
-        first->slack = true;
-        out_.notes.push_back("there is no slack bus: bus " + std::to_string(first->number) + " is taken");
-    }
-
     const MatlabTables& in_;
     const std::string& origin_;
     Grid out_;
@@ -203,26 +185,6 @@ private:
 Grid read_matpower(const std::string& text, const std::string& origin) {
     const MatlabTables tables = read_matlab_tables(text, "mpc", origin);
     return MatpowerReader(tables, origin).run();
-}
-
-void settle_grid(Grid& grid, Solve solve, std::optional<double> tolerance_mva, const std::string& origin) {
-    check_grid_islands(grid, origin);
-    double load = 0;
-    for (const GridBus& b : grid.bus) load += std::hypot(b.p, b.q);
-    const double tolerated = tolerance_mva.value_or(std::min(1.0, 1e-4 * load));
-    std::string assumed;
-    for (const std::string& note : grid.notes) assumed += "\n  " + note;
-    const Mismatch as_given = largest_mismatch(grid);
-    grid.notes.push_back("largest mismatch of the case's voltages: " + told(grid, as_given));
-    if (solve != Solve::no) {
-        solve_grid(grid, solve == Solve::with_limits, origin);
-    } else if (!(as_given.mva <= tolerated)) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.3g", tolerated);
-        throw CaseError(origin + ": the case is not solved: the largest mismatch is " + told(grid, as_given) + ", above the tolerance of " + text +
-                        " MVA; solve it with --solve, or allow more with --tolerance" + assumed);
-    }
-    share_generation(grid);
 }
 
 MatpowerImport import_matpower(const std::string& text, const std::string& origin, const MatpowerOptions& options) {

@@ -3,12 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "import/grid.hpp"
 #include "import/grid_case.hpp"
+#include "import/grid_flow.hpp"
 
 namespace emt {
-
-enum class Solve { no, with_limits, without_limits };
 
 struct MatpowerOptions : GridCaseOptions {
     Solve solve = Solve::no;
@@ -17,9 +15,6 @@ struct MatpowerOptions : GridCaseOptions {
 
 /// The grid of a case. Throws CaseError with every row that cannot be taken over, and `origin` in the messages.
 [[nodiscard]] Grid read_matpower(const std::string& text, const std::string& origin);
-/// Solves the grid, or refuses one in which more power than the tolerance is missing at a bus: without one, 10⁻⁴ of all loads, and at
-/// most 1 MVA. Notes what was missing. Throws CaseError.
-void settle_grid(Grid& grid, Solve solve, std::optional<double> tolerance_mva, const std::string& origin);
 
 struct MatpowerImport {
     nlohmann::ordered_json emt_case;

@@ -10,7 +10,7 @@ namespace emt {
 
 /// The current, voltage, … of one branch of a primitive, times a weight.
 struct Carried {
-    enum class By { conductance, reactance, branch, rlc, coupled, transformer, piecewise, pole, line, machine };
+    enum class By { conductance, reactance, branch, rlc, coupled, driven, transformer, piecewise, pole, line, machine };
     By by;
     std::size_t index;  // in the network's list of the kind
     int branch = 0;     // of a primitive with several; for a line, 0 to 2 at its first end, 3 to 5 at its second

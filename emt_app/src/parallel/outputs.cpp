@@ -54,6 +54,7 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
         case By::branch: return primitive(&Primitives::branches, &BatchView::branches, two_terminals);
         case By::rlc: return primitive(&Primitives::rlcs, &BatchView::rlcs, two_terminals);
         case By::coupled: return primitive(&Primitives::coupled, &BatchView::coupled, current);
+        case By::driven: return primitive(&Primitives::driven_sources, &BatchView::driven_sources, current);
         case By::transformer: return primitive(&Primitives::transformers, &BatchView::transformers, current);
         case By::machine: return primitive(&Primitives::machines, &BatchView::machines, current);
         case By::piecewise:
