@@ -12,14 +12,14 @@ namespace emt::test {
 namespace {
 
 constexpr double kR = 0.02, kX = 0.7, kXc = 0.371;  // transformer, line and system; series capacitor; per unit
-const double kV = 26e3 * std::sqrt(2.0 / 3), kI = 2 * 892.4e6 / (3 * kV), kZ = kV / kI;
+const double kMachineV = 26e3 * std::sqrt(2.0 / 3), kMachineI = 2 * 892.4e6 / (3 * kMachineV), kMachineZ = kMachineV / kMachineI;
 
 std::string benchmark(double dt, double xc, bool push) {
     return make_case(synchronous("G", "T", R"("rated_power":892.4e6,"rated_voltage":26e3,"ra":0,"xl":0.13,"xd":1.79,"xd1":0.169,"xd2":0.135,"xq":1.71,"xq1":0.228,"xq2":0.2,
         "td10":4.3,"td20":0.032,"tq10":0.85,"tq20":0.05)", benchmark_shaft() + R"(,"v":26e3,"p":803.16e6)") +
-        R"(,{"type":"series_rlc","name":"L","buses":["T","E"],"r":)" + std::to_string(kR * kZ * 1e6) + R"(e-6,"l":)" + std::to_string(kX * kZ / kOmega * 1e12) + R"(e-12,"c":)" +
-        std::to_string(1e12 / (xc * kZ * kOmega)) + R"(e-12},{"type":"resistor","name":"N","buses":["T","0"],"r":1e5},
-        {"type":"source","name":"E","bus":"E","amplitude":)" + std::to_string(kV) + R"(,"r1":1e-6,"l1":0})" +
+        R"(,{"type":"series_rlc","name":"L","buses":["T","E"],"r":)" + std::to_string(kR * kMachineZ * 1e6) + R"(e-6,"l":)" + std::to_string(kX * kMachineZ / kOmega * 1e12) + R"(e-12,"c":)" +
+        std::to_string(1e12 / (xc * kMachineZ * kOmega)) + R"(e-12},{"type":"resistor","name":"N","buses":["T","0"],"r":1e5},
+        {"type":"source","name":"E","bus":"E","amplitude":)" + std::to_string(kMachineV) + R"(,"r1":1e-6,"l1":0})" +
         (push ? R"(,{"type":"switch","name":"S","buses":["T","0"],"r_on":500,"operations":[{"time":0.05,"action":"close"},{"time":0.06,"action":"open"}]})" : ""),
         dt, R"("start":"steady","buses":["T","E"],)");
 }
@@ -100,7 +100,7 @@ Growth growth(double dt) {
     Simulation s(benchmark(dt, kXc, true));
     const MachineProbe g(s, 0);
     const std::vector<Complex> x = solve_phasors(s.study().network);
-    const Linearised model(g.data(), x[0] / kV, x[static_cast<std::size_t>(s.study().network.nodes())] / kI);
+    const Linearised model(g.data(), x[0] / kMachineV, x[static_cast<std::size_t>(s.study().network.nodes())] / kMachineI);
     EXPECT_LT(model.rest(), 1e-9);
     const Complex worst = model.worst();
     // The mode's part of the shaft's position and speed: its length grows as exp(σt).
