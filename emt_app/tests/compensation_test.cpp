@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "digests.hpp"
 #include "machine_probe.hpp"
 
 namespace emt::test {
@@ -71,30 +72,11 @@ TEST(Compensation, TheSolutionSatisfiesTheEquationsOfAllMachines) {
 }
 
 TEST(Compensation, BitsDoNotDependOnInstructionSetOrNeighbours) {
-    const Case c = parse_case(make_case(chain("a", 6) + "," + chain("b", 9), 50e-6, R"("start":"steady","buses":[)" + buses("a") + "," + buses("b") + "],"), "test");
-    const Decomposition parts = decompose(c.network);
-    ASSERT_EQ(parts.tasks.size(), 2U);
-    const auto digests = [&](const char* isa, const std::vector<int>& rank_of_task) {
-        EngineOptions options;
-        options.kernels = find_kernels(isa);
-        Mapping mapping = map_tasks(c.network, parts, 1);
-        mapping.rank_of_task = rank_of_task;
-        Engine engine(MPI_COMM_SELF, c.network, parts, mapping, options);
-        EXPECT_TRUE(engine.batches().front().sparse());
-        for (int n = 0; n < 800; ++n) engine.step();
-        auto out = engine.digests();
-        std::sort(out.begin(), out.end());
-        return out;
-    };
-    const auto both = digests("portable", {0, 0});
+    const std::string text = make_case(chain("a", 6) + "," + chain("b", 9), 50e-6, R"("start":"steady","buses":[)" + buses("a") + "," + buses("b") + "],");
+    EXPECT_TRUE(Simulation(text).engine().batches().front().sparse());
+    const Digests both = expect_same_bits_alone(text, 800);
     ASSERT_EQ(both.size(), 2U);
     EXPECT_NE(both[0].second, both[1].second);
-    for (const char* isa : {"avx2", "avx512"})
-        if (find_kernels(isa) != nullptr) {
-            EXPECT_EQ(digests(isa, {0, 0}), both) << isa;
-        }
-    EXPECT_EQ(digests("auto", {0, 1}), (std::vector{both[0]}));  // the other is another rank's
-    EXPECT_EQ(digests("auto", {1, 0}), (std::vector{both[1]}));
 }
 
 }  // namespace

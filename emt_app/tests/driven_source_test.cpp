@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "digests.hpp"
 #include "parallel/outputs.hpp"
 #include "simulation.hpp"
 
@@ -122,14 +123,7 @@ TEST(DrivenSource, ItsCurrentIsThatOfItsLoad) {
 
 TEST(DrivenSource, AllInstructionSetsGiveTheSameBits) {
     const std::string text = make_case(driven_sources(true) + "," + block_of("S", R"("kind":"sine","value":1,"amplitude":0.2,"frequency":7)"), kDrivenDt, std::string(R"("start":"steady",)") + kDrivenNodes);
-    Simulation portable(text, 0, "portable");
-    portable.run(300);
-    for (const char* isa : {"avx2", "avx512"}) {
-        if (find_kernels(isa) == nullptr) continue;
-        Simulation s(text, 0, isa);
-        s.run(300);
-        for (const char* node : kDrivenShown) EXPECT_EQ(s.v(node), portable.v(node)) << isa << ' ' << node;
-    }
+    expect_same_bits(text, 300);
 }
 
 TEST(DrivenSource, WrongKeysAndStartsAreRefused) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "benchmark_shaft.hpp"
+#include "digests.hpp"
 #include "elements/machine_parameters.hpp"
 #include "machine_probe.hpp"
 #include "machine_reference.hpp"
@@ -174,31 +175,7 @@ std::string islands() {
 }
 
 TEST(Machine, BitsDoNotDependOnInstructionSetOrNeighbours) {
-    const Case c = parse_case(islands(), "test");
-    const Decomposition parts = decompose(c.network);
-    ASSERT_EQ(parts.tasks.size(), 3U);
-    const auto digests = [&](const char* isa, const std::vector<int>& rank_of_task) {
-        EngineOptions options;
-        options.kernels = find_kernels(isa);
-        Mapping mapping = map_tasks(c.network, parts, 1);
-        mapping.rank_of_task = rank_of_task;
-        Engine engine(MPI_COMM_SELF, c.network, parts, mapping, options);
-        for (int n = 0; n < 1500; ++n) engine.step();
-        auto out = engine.digests();
-        std::sort(out.begin(), out.end());
-        return out;
-    };
-    const auto all = digests("portable", {0, 0, 0});
-    ASSERT_EQ(all.size(), 3U);
-    for (const char* isa : {"avx2", "avx512"})
-        if (find_kernels(isa) != nullptr) {
-            EXPECT_EQ(digests(isa, {0, 0, 0}), all) << isa;
-        }
-    for (int t = 0; t < 3; ++t) {  // the others are another rank's
-        std::vector<int> alone(3, 1);
-        alone[static_cast<std::size_t>(t)] = 0;
-        EXPECT_EQ(digests("portable", alone), (std::vector{all[static_cast<std::size_t>(t)]})) << t;
-    }
+    EXPECT_EQ(expect_same_bits_alone(islands(), 1500).size(), 3U);
 }
 
 TEST(Machine, SaturationHoldsTheOpenCircuitCurve) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "digests.hpp"
 #include "generate/hq.hpp"
 #include "network/phasor.hpp"
 #include "simulation.hpp"
@@ -53,16 +54,7 @@ TEST(SteadyState, SmoothStartIsOfSecondOrder) {
 }
 
 TEST(SteadyState, AllInstructionSetsGiveTheSameBits) {
-    const std::string text = generate_hq(1, 5).dump();
-    Simulation portable(text, 0, "portable");
-    portable.run(300);
-    for (const char* isa : {"avx2", "avx512"}) {
-        if (find_kernels(isa) == nullptr) continue;
-        Simulation s(text, 0, isa);
-        s.run(300);
-        auto a = portable.engine().digests(), b = s.engine().digests();
-        EXPECT_EQ(a, b) << isa;
-    }
+    expect_same_bits(generate_hq(1, 5).dump(), 300);
 }
 
 }  // namespace
