@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import pathlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kappa.app.command.arguments import add_json, alone, write_json
@@ -224,12 +226,7 @@ def _show(options: argparse.Namespace) -> int:
     log = load_log(options.folder)
     parties = list(contract.parties)
     weeks = signers(options.folder, log, parties)
-    document = {
-        "lines": log.lines, "last_line": log.last_hash, "remarks": log.remarks,
-        "weeks": {week: list(who) for week, who in weeks.items()},
-        "entries": [_entry(entry, log) for entry in log.latest.values()],
-    }  # fmt: skip
-    write_json(options.json, document)
+    write_json(options.json, _document(log, weeks))
     if alone(options.json):
         return 0
     for entry in log.latest.values():
@@ -243,6 +240,20 @@ def _show(options: argparse.Namespace) -> int:
         say(f"week {week}: signed by {', '.join(who) or 'no party'}")
     say(f"{log.lines} lines, the last has the SHA-256 {log.last_hash}")
     return 0
+
+
+def _document(log: OutageLog, weeks: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the log as JSON in pieces, an entry a line: a million entries at once would need gigabytes."""
+    head = {
+        "lines": log.lines, "last_line": log.last_hash, "remarks": log.remarks,
+        "weeks": {week: list(who) for week, who in weeks.items()},
+    }  # fmt: skip
+    yield json.dumps(head, indent=1)[: -len("\n}")] + ',\n "entries": ['
+    between = "\n  "
+    for entry in log.latest.values():
+        yield between + json.dumps(_entry(entry, log))
+        between = ",\n  "
+    yield "\n ]\n}\n"
 
 
 def _entry(entry: LogEntry, log: OutageLog) -> dict[str, Any]:

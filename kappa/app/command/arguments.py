@@ -6,12 +6,14 @@ import argparse
 import json
 import math
 import pathlib
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.folders import only_site, plain_name, site_folder, site_name, site_with_results
-from kappa.core.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import written_beside
 
 if TYPE_CHECKING:
 
@@ -202,15 +204,22 @@ def alone(path: pathlib.Path | None) -> bool:
 
 
 def write_json(path: pathlib.Path | None, document: Any) -> None:
-    """Write ``document`` as JSON, unless ``path`` is None. A ``str`` is written as it is.
+    """Write ``document`` as JSON, unless ``path`` is None.
+
+    A ``str`` is written as it is, and so are the pieces of an iterator.
 
     :raises InputError: the file cannot be written. No partial file remains.
     """
     if path is None:
         return
-    # JSON has no infinity and no NaN, so refuse them.
-    text = document if isinstance(document, str) else json.dumps(document, indent=1, allow_nan=False) + "\n"
+    if not isinstance(document, str | Iterator):
+        # JSON has no infinity and no NaN, so refuse them.
+        document = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    pieces = [document] if isinstance(document, str) else document
     if alone(path):
-        print(text, end="", flush=True)
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.flush()
     else:
-        write_atomically(path, text)
+        with written_beside(path) as file:
+            file.writelines(piece.encode() for piece in pieces)
