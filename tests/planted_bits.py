@@ -59,7 +59,7 @@ def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.
         judgement = judge(sweep.bits, sweep.variant, {})
         named = [(finding.name, finding.evidence) for finding in judgement.findings]
         right = [(planted["node"], f"core {planted['core']} in 1 of 1 rounds")]
-        yield f"{planted['work']}, {planted['what']}", bool(named or judgement.nobody), named == right
+        yield f"{planted['work']}, {planted['what']}", bool(named or judgement.unplaced), named == right
 
 
 def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:

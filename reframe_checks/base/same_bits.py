@@ -40,8 +40,8 @@ class SameBits(rfm.RegressionTestPlugin):
         self.total_rounds = sum(count for bits in sweep.bits for _, count in bits.rounds)
         self.held = len(judgement.golden)
         wrong = [f"{found.name}: {found.evidence} ended with other {found.quantity}" for found in judgement.findings]
-        if wrong or judgement.nobody:
-            raise SanityError("; ".join([*wrong, *judgement.nobody]))
+        if wrong or judgement.unplaced:
+            raise SanityError("; ".join([*wrong, *judgement.unplaced]))
         cores = {(bits.node, bits.core) for bits in sweep.bits}
         nodes = sorted({node for node, _ in cores})
         few = [node for node in nodes if sum(node == other for other, _ in cores) != self.cores_per_node]

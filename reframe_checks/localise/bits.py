@@ -24,12 +24,12 @@ GOLDEN_FILE = pathlib.Path(__file__).parent / "golden_bits.json"
 class Judgement:
     """The result of the comparison.
 
-    ``findings`` name cores, one finding for each node and work. ``nobody`` has the problems without a known place.
+    ``findings`` name cores, one finding for each node and work. ``unplaced`` has the problems without a known place.
     ``golden`` has the works that were compared with a recorded value.
     """
 
     findings: tuple[Finding, ...]
-    nobody: tuple[str, ...]
+    unplaced: tuple[str, ...]
     golden: frozenset[str]
 
 
@@ -46,7 +46,7 @@ def judge(bits: Iterable[CoreBits], variant: int, golden: Golden) -> Judgement:
     unknown.
     """
     findings: list[Finding] = []
-    nobody = []
+    unplaced = []
     compared = set()
     for (work, basis), group in itertools.groupby(sorted(bits, key=_kind), key=_kind):
         cores = list(group)
@@ -56,15 +56,15 @@ def judge(bits: Iterable[CoreBits], variant: int, golden: Golden) -> Judgement:
         if expected is not None:
             compared.add(work)
         if right is None:
-            nobody.append(f"{work}: {len(cores)} cores ({basis}) disagree, and the right value is unknown")
+            unplaced.append(f"{work}: {len(cores)} cores ({basis}) disagree, and the right value is unknown")
             continue
         if expected not in (None, right):
-            nobody.append(f"{work}: most cores ({basis}) have {right}, the recorded value is {expected}")
+            unplaced.append(f"{work}: most cores ({basis}) have {right}, the recorded value is {expected}")
         elif expected is None and len(cores) == 1:
             only = f"core {cores[0].core} of {cores[0].node}"
-            nobody.append(f"{work}: {only} is the only core with {basis}, so no other core can be compared")
+            unplaced.append(f"{work}: {only} is the only core with {basis}, so no other core can be compared")
         findings += _wrong(work, cores, right)
-    return Judgement(tuple(findings), tuple(nobody), frozenset(compared))
+    return Judgement(tuple(findings), tuple(unplaced), frozenset(compared))
 
 
 def _kind(bits: CoreBits) -> tuple[str, str]:

@@ -33,7 +33,7 @@ NO_LINE = "0" * 64
 UNKNOWN = "unknown"
 LINE_LIMIT = 1 << 20
 
-What = Literal[
+EntryKind = Literal[
     "begin", "observed", "not_observed", "system_interrupt", "node_interrupt", "job_interrupt", "void", "agreement"
 ]
 Attribution = Literal["vendor", "site", "external", "other"]
@@ -53,7 +53,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     by: _Short
     source: _Short
-    what: What
+    what: EntryKind
     nodes: tuple[str, ...] = ()
     start: _Moment | None = None
     end: _Moment | None = None

@@ -27,7 +27,7 @@ def test_every_rank_ends_with_the_bits_on_record(emt: Emt, tmp_path: Path, isa: 
     sweep = core_programs.EmtAlikeResult.read(result.read_text())
     assert len(sweep.bits) == 2
     judgement = judge(sweep.bits, 0, golden_bits())
-    assert (judgement.findings, judgement.nobody) == ((), ())
+    assert (judgement.findings, judgement.unplaced) == ((), ())
 
 
 def test_a_flipped_bit_names_its_core(emt: Emt, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_every_core_has_the_bits_on_record(program, tmp_path, variant):
         (node, core) for node in ("node0", "node1") for core in os.sched_getaffinity(0)
     }
     judgement = judge(sweep.bits, variant, golden_bits())
-    assert (judgement.findings, judgement.nobody) == ((), ())
+    assert (judgement.findings, judgement.unplaced) == ((), ())
     assert judgement.golden == {"dense", "map", "memory"}
 
 

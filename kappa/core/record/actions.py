@@ -17,7 +17,7 @@ FOLDER = "actions"
 # The beginning of a drain's reason; the number of the action follows.
 MARK = "kappa-quarantine"
 
-What = Literal["drain", "keep", "return", "release"]
+ActionKind = Literal["drain", "keep", "return", "release"]
 Outcome = Literal["begun", "done", "declined", "failed"]
 
 
@@ -43,7 +43,7 @@ class Action(Struct, frozen=True, kw_only=True):
     the evidence.
     """
 
-    what: What
+    what: ActionKind
     node: str
     time: float
     outcome: Outcome

@@ -25,7 +25,7 @@ def named(bits, golden):
 class TestWhateverIsOnRecord:
     def test_equal_cores_name_nobody(self, golden):
         judgement = judge(cores(), 0, golden)
-        assert (judgement.findings, judgement.nobody) == ((), ())
+        assert (judgement.findings, judgement.unplaced) == ((), ())
         assert judgement.golden == set(golden)
 
     def test_the_core_that_differs_is_named(self, golden):
@@ -42,7 +42,7 @@ class TestWhateverIsOnRecord:
         bits = [core("n1", 0, WRONG), core("n1", 1, OTHER), core("n2", 0, WRONG), core("n2", 1, "d" * 16)]
         judgement = judge(bits, 0, golden)
         assert judgement.findings == ()
-        assert judgement.nobody == ("dense: 4 cores (fused) disagree, and the right value is unknown",)
+        assert judgement.unplaced == ("dense: 4 cores (fused) disagree, and the right value is unknown",)
 
 
 TIE = [core("n1", 0, WRONG), core("n2", 0, RIGHT)]
@@ -50,12 +50,12 @@ TIE = [core("n1", 0, WRONG), core("n2", 0, RIGHT)]
 
 def test_a_tie_fails_and_names_nobody():
     assert judge(TIE, 0, {}).findings == ()
-    assert judge(TIE, 0, {}).nobody
+    assert judge(TIE, 0, {}).unplaced
 
 
 def test_a_value_on_record_settles_a_tie():
     assert named(TIE, ON_RECORD) == [("n1", "core 0 in 3 of 3 rounds")]
-    assert judge(TIE, 0, ON_RECORD).nobody == ()
+    assert judge(TIE, 0, ON_RECORD).unplaced == ()
 
 
 def test_a_value_on_record_settles_it_against_most():
@@ -67,18 +67,18 @@ def test_all_alike_but_not_as_on_record_fails_and_names_nobody():
     bits = [core("n1", 0, WRONG), core("n2", 0, WRONG)]
     judgement = judge(bits, 0, ON_RECORD)
     assert judgement.findings == ()
-    assert "recorded value is aaaa" in judgement.nobody[0]
+    assert "recorded value is aaaa" in judgement.unplaced[0]
 
 
 def test_instruction_sets_are_compared_apart():
     bits = [*cores(), core("n4", 0, OTHER, basis="not fused"), core("n4", 1, OTHER, basis="not fused")]
     assert judge(bits, 0, {}).findings == ()
-    assert judge(bits, 0, {}).nobody == ()
+    assert judge(bits, 0, {}).unplaced == ()
 
 
 def test_one_core_with_nothing_to_compare_is_no_pass():
-    assert judge([core("n1", 0)], 0, {}).nobody
-    assert not judge([core("n1", 0)], 0, ON_RECORD).nobody
+    assert judge([core("n1", 0)], 0, {}).unplaced
+    assert not judge([core("n1", 0)], 0, ON_RECORD).unplaced
 
 
 def test_what_was_recorded_is_as_on_record(recorded):
@@ -88,4 +88,4 @@ def test_what_was_recorded_is_as_on_record(recorded):
     ):
         sweep = read(recorded(f"bit_sweep/{name}.json"))
         judgement = judge(sweep.bits, sweep.variant, golden_bits())
-        assert (judgement.findings, judgement.nobody, judgement.golden) == ((), (), works)
+        assert (judgement.findings, judgement.unplaced, judgement.golden) == ((), (), works)

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from kappa.core.record.actions import Outcome, What
+from kappa.core.record.actions import ActionKind, Outcome
 from reports.quarantine.decide import NodeNow, decide, held_nodes, interrupted_tests, is_due, reason_of, told
 from tests.unit.quarantine.samples import DAY_S, HOUR_S, NOW, RULE, action, cluster, drained, named, proof
 
@@ -180,7 +180,7 @@ def test_a_test_that_never_said_what_came_of_it_was_interrupted():
     assert interrupted_tests([begun, later]) == []
 
 
-@pytest.mark.parametrize(("what", "outcome"), [*itertools.product(get_args(What), get_args(Outcome))])
+@pytest.mark.parametrize(("what", "outcome"), [*itertools.product(get_args(ActionKind), get_args(Outcome))])
 def test_every_action_can_be_told(what, outcome):
     line = told(action("node2", what=what, outcome=outcome, said="because\nof x", command=("drain", "a b")))
     assert line.startswith("node2: ") and "\n" not in line
