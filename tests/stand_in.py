@@ -16,9 +16,6 @@ class StandIn:
         found = inspect.getattr_static(self.leaf, name)
         return found.__get__(self, self.leaf) if hasattr(found, "__get__") else found
 
-    def parsed(self, parse, text, **how):
-        return parse(text, **how)
-
     def record_curve(self, name, x, y, points, gated):
         self.curves[name], self.gated[name] = points, gated
 

@@ -11,18 +11,14 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from kappa.core.ground.whole_files import read_bytes, read_text
 from kappa.core.record.evidence import Figure
 from kappa.core.record.model import RecordedCase, Run
-from reframe_checks.base.check import MAX_OUTPUT_BYTES
-from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.network.pair_sweep import FIGURES, RESULT, PairSweep, rounds_of_sample
 from reframe_checks.parsers.pair_sweep import PAIR, nodes_crc32
 from tests.benchmarks.pages import SLOW_NODE, large_report, recorded_case
@@ -30,6 +26,7 @@ from tests.measured import measured
 from tests.pair_sampling.fabric import Fabric, Schedule
 from tests.pair_sampling.schedule import schedule_of
 from tests.scale.processes import REPOSITORY, Took, reports_took, took
+from tests.stand_in import StandIn
 
 LEAF_SIZE = 20
 SAMPLE_ABOVE = PairSweep.sample_above
@@ -116,18 +113,12 @@ def _in_lines(document: dict[str, Any], lists: Iterable[str]) -> str:
 def pair_sweep_case(folder: Path, switch_of: dict[str, str]) -> RecordedCase:
     """Return the check's result for the output in ``folder``, as in a report; large matrices go into ``matrices``."""
     nodes = len(switch_of)
-    check: Any = SimpleNamespace(
-        matrices={}, per_node={}, findings=[], suspects=[], hint="", switch_of=switch_of, least_slowdown=1.25,
-        least_loss=0.001, count_packets=True, samples=nodes > SAMPLE_ABOVE, perf_variables=dict.fromkeys(_METRICS),
-        provenance={"nodelist": list(switch_of)}, matrix_folder=folder / "matrices",
-        output_text=lambda name: read_text(folder / name, MAX_OUTPUT_BYTES),
-        output_bytes=lambda name: read_bytes(folder / name, MAX_OUTPUT_BYTES),
-        parsed=lambda parse, text, **how: parse(text, **how),
+    check: Any = StandIn(
+        PairSweep, matrices={}, hint="", switch_of=switch_of, least_slowdown=1.25, least_loss=0.001, count_packets=True,
+        num_nodes_used=nodes, sample_above=SAMPLE_ABOVE, perf_variables=dict.fromkeys(_METRICS), stagedir=folder,
+        keep_files=[], provenance={"nodelist": list(switch_of)}, matrix_folder=folder / "matrices",
     )  # fmt: skip
-    for name in ("record_matrix", "record_per_node", "record_findings"):
-        setattr(check, name, getattr(EvidenceRecorder, name).__get__(check))
-    for name in ("read_all_pairs", "read_sample", "record_sample", "note_switches", "count_alone", "judged",
-                 "with_direction", "require_counters", "require_all_nodes"):  # fmt: skip
+    for name in ("record_per_node", "record_findings", "require_all_nodes"):
         setattr(check, name, getattr(PairSweep, name).__get__(check))
     assert check.read_sample() if check.samples else check.read_all_pairs()
     slowest = float(np.nanmin(check.slower_mbps))

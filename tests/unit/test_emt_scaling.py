@@ -3,7 +3,6 @@
 import json
 import pathlib
 import re
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -11,6 +10,7 @@ import yaml
 from kappa.core.sites.references import read_sources, source_of
 from reframe_checks.application.emt import EmtScaling
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 REFERENCES = pathlib.Path(__file__).parents[2] / "site_configs/embedded/references/application.yaml"
 
@@ -34,16 +34,14 @@ def check(recorded):
     text = recorded("emt/two_ranks.json")
     results = [repeat(text, 4.0, 2.0, 900.0), repeat(text, 5.0, 6.0, 300.0), repeat(text, 3.0, 0.5, 700.0)]
     base = json.loads(text)
-    return SimpleNamespace(
-        repeats=3, num_tasks=2, num_nodes_used=1, exchange=base["exchange"], steps=base["steps"],
-        sigma_us=base["sigma_us"],
+    return StandIn(
+        EmtScaling, repeats=3, num_tasks=2, exchange=base["exchange"], steps=base["steps"], sigma_us=base["sigma_us"],
         output_text=lambda name: results[int(name.removeprefix("result-").removesuffix(".json")) - 1],
-        parsed=lambda parse, output: parse(output),
     )  # fmt: skip
 
 
 def test_the_medians_of_blocks_and_of_repeats_are_gated(check):
-    assert EmtScaling.read_results.__wrapped__(check)
+    assert check.read_results().evaluate()
     assert figure(EmtScaling, "step_time", check) == 4.0
     # Over the repeats: 3.0, 2.0 and 2.75, less sigma.
     kappa_us = 2.75 - check.sigma_us

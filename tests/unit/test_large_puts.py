@@ -1,12 +1,11 @@
 """Large puts are measured on one node everywhere, between nodes only if the partition supports them."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.features import LARGE_PUTS
 from reframe_checks.network.patterns import ParticleExchange
+from tests.stand_in import StandIn
 
 
 @pytest.mark.parametrize(
@@ -25,6 +24,6 @@ def test_only_puts_between_nodes_need_the_feature(check, puts):
     ("scale", "within", "left_out"), [("one_node", "no", True), ("one_node", "yes", False), ("each_node", "no", False)]
 )
 def test_a_case_that_puts_nothing_is_none(scale, within, left_out):
-    check = SimpleNamespace(scale=scale, within_nodes=within, valid_systems=["+patterns"])
-    ParticleExchange.leave_out_what_puts_nothing(check)
+    check = StandIn(ParticleExchange, scale=scale, within_nodes=within, valid_systems=["+patterns"])
+    check.leave_out_what_puts_nothing()
     assert check.valid_systems == ([] if left_out else ["+patterns"])

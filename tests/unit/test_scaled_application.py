@@ -1,5 +1,6 @@
 """Records and bounds of an application's series, and required physics of LAMMPS's results."""
 
+import dataclasses
 import math
 from types import SimpleNamespace
 
@@ -124,16 +125,17 @@ def test_neighbours_that_were_missed_fail(recorded):
 
 def test_an_energy_that_drifts_fails(recorded):
     *_, run = applications.lammps(recorded("lammps/dangerous_builds.log"))
-    quiet = SimpleNamespace(dangerous_builds=0, rows=run.rows)
+    quiet = dataclasses.replace(run, dangerous_builds=0)
     with pytest.raises(SanityError, match=r"drifts by 0\.00\d+ per step, expected at most 2e-06"):
-        Lammps.require_physics(SimpleNamespace(), quiet, "here")
+        StandIn(Lammps).require_physics(quiet, "here")
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.44, math.nan])
 def test_a_temperature_that_is_not_that_of_the_liquid_fails(temperature):
-    rows = [applications.ThermoRow(step, temperature, -4.17) for step in (0, 10, 20)]
+    rows = tuple(applications.ThermoRow(step, temperature, -4.17) for step in (0, 10, 20))
+    run = applications.LammpsRun(ranks=1, atoms=4000, steps=20, loop_s=1.0, dangerous_builds=0, rows=rows)
     with pytest.raises(SanityError, match=r"expected 0\.68 to 0\.82"):
-        Lammps.require_physics(SimpleNamespace(), SimpleNamespace(dangerous_builds=0, rows=rows), "here")
+        StandIn(Lammps).require_physics(run, "here")
 
 
 @pytest.mark.usefixtures("melted")
@@ -149,7 +151,7 @@ def test_steps_without_rows_are_refused(steps):
     with pytest.raises(
         ReframeError, match=f"here:cpu: Lammps.steps: expected a multiple of 10 above 10, found {steps}"
     ):
-        Lammps.require_rows(SimpleNamespace(steps=steps, current_partition=partition))
+        StandIn(Lammps, steps=steps, current_partition=partition).require_rows()
 
 
 def cavity(recorded, ranks=2, **values):
@@ -182,18 +184,18 @@ def test_another_cavity_is_refused(recorded, values):
 )
 def test_a_flow_that_is_wrong_fails(step, message):
     with pytest.raises(SanityError, match=message):
-        OpenFoam.require_physics(SimpleNamespace(), applications.FoamLog(1, (step,)), "here")
+        StandIn(OpenFoam).require_physics(applications.FoamLog(1, (step,)), "here")
 
 
 def test_weak_scaling_extends_the_cavity():
-    check = SimpleNamespace(series=WEAK, cells=64, cells_per_rank=32, steps=4)
-    size = OpenFoam.size_of(check, Layout(6, 3))
+    check = StandIn(OpenFoam, series=WEAK, cells=64, cells_per_rank=32, steps=4)
+    size = check.size_of(Layout(6, 3))
     assert size.splitlines() == [
         "columns 96;", "rows 64;", "width 3;", "height 2;", "steps 4;", "deltaT 0.00625;", "endTime 0.025;", "ranks 6;",
         "grid (3 2 1);",
     ]  # fmt: skip
     check.series = STRONG
-    assert OpenFoam.size_of(check, Layout(6, 3)).splitlines()[:4] == [
+    assert check.size_of(Layout(6, 3)).splitlines()[:4] == [
         "columns 64;",
         "rows 64;",
         "width 1;",
@@ -202,10 +204,9 @@ def test_weak_scaling_extends_the_cavity():
 
 
 def test_one_rank_runs_the_case_undivided():
-    assert " ".join(OpenFoam.command_of(SimpleNamespace(), Layout(1, 1), "a")).startswith("icoFoam -case 1x1 > a.log;")
-    assert "cp 2x1/processor0/*/uniform/profiling b.profiling" in " ".join(
-        OpenFoam.command_of(SimpleNamespace(), Layout(2, 1), "b")
-    )
+    command_of = StandIn(OpenFoam).command_of
+    assert " ".join(command_of(Layout(1, 1), "a")).startswith("icoFoam -case 1x1 > a.log;")
+    assert "cp 2x1/processor0/*/uniform/profiling b.profiling" in " ".join(command_of(Layout(2, 1), "b"))
 
 
 @pytest.mark.parametrize(
@@ -220,8 +221,8 @@ def test_one_rank_runs_the_case_undivided():
 def test_a_sparse_system_is_solved_to_the_last_digits(recorded, changed, complaint):
     run = replace(applications.SparseDirectResult.read(recorded("sparse_direct/two_ranks.json")), **changed)
     if complaint is None:
-        assert SparseDirect.require_physics(SimpleNamespace(), run, "here") is None
+        assert StandIn(SparseDirect).require_physics(run, "here") is None
         assert run.step_s == pytest.approx(1e-9 * (sum(run.factor_ns) + sum(run.solve_ns)) / 3)
         return
     with pytest.raises(SanityError, match=complaint):
-        SparseDirect.require_physics(SimpleNamespace(), run, "here")
+        StandIn(SparseDirect).require_physics(run, "here")

@@ -13,7 +13,7 @@ def chosen(problem_class, scale, most_gib=0):
     partition = SimpleNamespace(fullname="site:cpu")
     check = StandIn(
         BtIo, problem_class=problem_class, scale=scale, check_class="BtIo", current_partition=partition,
-        most_gib=most_gib, classes_written=lambda: 3, subtype="full",
+        most_gib=most_gib, repeats=3, subtype="full",
     )  # fmt: skip
     check.choose_class()
     return check.problem_class

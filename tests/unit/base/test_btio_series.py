@@ -13,11 +13,11 @@ from tests.stand_in import StandIn
 
 def laid_out(nodes, asked=()):
     partition = SimpleNamespace(fullname="site:cpu")
-    check = SimpleNamespace(
-        nodes_of_series=nodes, nodes=list(asked), current_partition=partition, check_class="BtIoSeries",
-        ask_for_all_ranks=lambda: None, choose_class=lambda: None, command=lambda: ["bt"],
+    check = StandIn(
+        BtIoSeries, nodes_of_series=nodes, nodes=list(asked), current_partition=partition, check_class="BtIoSeries",
+        problem_class="W", most_gib=0, subtype="full", rounds=3,
     )  # fmt: skip
-    BtIoSeries.lay_out_series(check)
+    check.lay_out_series()
     return [(layout.nodes, layout.per_node) for layout in check.laid_out]
 
 
@@ -70,12 +70,10 @@ def share(summary):
 
 
 def test_ior_moves_at_each_output_what_a_rank_of_bt_does():
-    check = SimpleNamespace(problem_class="W", num_tasks=4)
-    transfer, outputs = BtIoShare.sizes(check)
+    transfer, outputs = StandIn(BtIoShare, problem_class="W", num_tasks=4).sizes()
     assert (transfer, outputs) == (24**3 * 5 * 8 // 4, 40)
     assert 4 * transfer * outputs == CLASSES["W"].written_bytes
-    check = SimpleNamespace(problem_class="B", num_tasks=49)
-    transfer, outputs = BtIoShare.sizes(check)
+    transfer, outputs = StandIn(BtIoShare, problem_class="B", num_tasks=49).sizes()
     assert transfer % 8 == 0
     assert 0 <= CLASSES["B"].written_bytes - 49 * transfer * outputs < 49 * 8 * outputs
 

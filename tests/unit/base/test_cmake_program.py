@@ -9,6 +9,7 @@ import pytest
 from kappa.core.ground.folders import SUITE
 from reframe_checks.base.cmake_program import CMakeProgram, build_command
 from reframe_checks.base.programs import builds
+from tests.stand_in import StandIn
 
 
 @pytest.mark.parametrize(
@@ -22,10 +23,11 @@ from reframe_checks.base.programs import builds
 def test_the_compilers_of_an_environment(stated, named):
     extras = {"build_dir": "/built folder", **stated}
     environment = SimpleNamespace(name="here", features=[], extras=extras)
-    check = SimpleNamespace(
-        installed="", program="emt", folder="", source="/src", cmake_options=[], current_environ=environment
-    )
-    CMakeProgram.command_line(check)
+    check = StandIn(
+        CMakeProgram, installed="", program="emt", folder="", source="/src", cmake_options=[],
+        current_environ=environment,
+    )  # fmt: skip
+    check.command_line()
     words = shlex.split(" ".join([check.executable, *check.executable_opts]))
     assert words == build_command(check, extras)
     assert [word for word in words if "COMPILER" in word] == named

@@ -38,10 +38,7 @@ def result(*ranks, checksum="a", mean_us=100.0):
 
 
 def check(*results, files="rank", **values):
-    ignored = {"record_ranks": lambda: None}
-    return StandIn(
-        EmtIoCheck, results=results, files=files, least_slowdown=2.0, least_s=0, rates={}, **ignored, **values
-    )
+    return StandIn(EmtIoCheck, results=results, files=files, least_slowdown=2.0, least_s=0, **values)
 
 
 def test_a_node_is_as_fast_as_its_slowest_rank_and_one_without_bytes_says_nothing():
@@ -62,26 +59,26 @@ def test_the_node_that_is_slow_in_every_round_is_named(quantity):
         return result(*(rank(f"n{number}", **(usual | (slow if number == 3 else {}))) for number in range(1, 9)))
 
     made = check(of(0.5), of(0.4))
-    EmtIoCheck.judge_nodes(made)
+    made.judge_nodes()
     assert [(finding.name, finding.quantity) for finding in made.findings] == [("n3", quantity)]
     assert made.findings[0].slowdown == pytest.approx(4)
     assert made.per_node[quantity]["n3"] == pytest.approx(250)
     once = check(of(0.5), of(0.1))
-    EmtIoCheck.judge_nodes(once)
+    once.judge_nodes()
     assert once.findings == []
 
 
 def test_each_rank_that_wrote_is_evidence_of_the_fastest_round():
     rounds = [result(rank("n1", write_s), rank("n2", 0.1, size=0)) for write_s in (0.5, 0.4)]
     made = check(*rounds)
-    EmtIoCheck.record_ranks(made)
+    made.record_ranks()
     assert made.curves["write, by rank"] == {0: pytest.approx(250)}
     assert made.curves["read, by rank"][0] == pytest.approx(1000)
 
 
 def test_a_shared_file_names_nobody_as_all_wait_for_the_slowest():
     made = check(result(*(rank(f"n{number}", 5.0 if number == 3 else 0.1) for number in range(1, 9))), files="shared")
-    EmtIoCheck.judge_nodes(made)
+    made.judge_nodes()
     assert made.findings == [] and made.per_node == {}
 
 
@@ -108,7 +105,7 @@ def ran(recorded):
 
 
 def test_what_a_run_wrote_is_within_what_is_stated(ran):
-    assert EmtIoCheck.result_of(ran, "result-1.json").bytes < (ran.steps_taken + 1) * ran.record_bytes
+    assert ran.result_of("result-1.json").bytes < (ran.steps_taken + 1) * ran.record_bytes
 
 
 @pytest.mark.parametrize(
@@ -117,7 +114,7 @@ def test_what_a_run_wrote_is_within_what_is_stated(ran):
 def test_a_run_that_was_not_asked_for_is_refused(ran, asked):
     vars(ran).update(asked)
     with pytest.raises(SanityError, match=r"expected|copies of the network"):
-        EmtIoCheck.result_of(ran, "result-1.json")
+        ran.result_of("result-1.json")
 
 
 def test_a_node_whose_own_disk_failed_is_named_and_no_other():
@@ -127,7 +124,7 @@ def test_a_node_whose_own_disk_failed_is_named_and_no_other():
             EmtIoCheck, stderr="job.err", output_text=lambda name: said, on_own_storage=own,
             provenance={"nodelist": ["node1", "node3"]},
         )  # fmt: skip
-        assert EmtIoCheck.why_no_result(made) == "node3: /scratch/kappa.7/waves.cff: the disk is full"
+        assert made.why_no_result() == "node3: /scratch/kappa.7/waves.cff: the disk is full"
         assert made.suspects == suspects
 
 
@@ -147,6 +144,6 @@ def test_steps_follow_from_the_bytes_unless_a_site_says_them(values, steps):
 @pytest.mark.parametrize(("stripes", "count"), [("1", 1), ("4", 4), ("all", -1)])
 def test_stripes_are_those_of_the_case_and_their_size_the_site_s(stripes, count):
     stated = {"stripe_count": 2, "stripe_size": 1 << 20}
-    asked = EmtIoStriped.stated_striping(SimpleNamespace(stripes=stripes), stated)
-    assert asked == {"stripe_count": count, "stripe_size": 1 << 20}
-    assert EmtIoStriped.stated_striping(SimpleNamespace(stripes=stripes), None) is None
+    made = StandIn(EmtIoStriped, stripes=stripes)
+    assert made.stated_striping(stated) == {"stripe_count": count, "stripe_size": 1 << 20}
+    assert made.stated_striping(None) is None

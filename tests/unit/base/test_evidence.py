@@ -1,7 +1,6 @@
 """Evidence of checks has the schema that reports read; other evidence fails the check that recorded it."""
 
 import json
-from types import SimpleNamespace
 from typing import get_type_hints
 
 import msgspec
@@ -12,22 +11,25 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import Finding, Measurement
 from kappa.core.record.model import RecordedCase
 from reframe_checks.base.evidence import EvidenceRecorder as Recorder
+from tests.stand_in import StandIn
 
 
 @pytest.fixture
 def check(tmp_path):
-    return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look",
-                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="", notes=[],
-                           _set_aside={}, matrix_folder=tmp_path / "matrices")  # fmt: skip
+    """Methods that ``StandIn`` has, too, are called by their class."""
+    return StandIn(
+        Recorder, matrices={}, hint="look", load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="",
+        notes=[], matrix_folder=tmp_path / "matrices",
+    )  # fmt: skip
 
 
 def test_what_is_recorded_is_read(check):
     Recorder.record_curve(check, "latency", ("Size", "B"), ("Latency", "us"), {8: 2.5, 1: np.float64(2)}, {8: "at_8B"})
     Recorder.record_heat_map(check, "rate", ("Cores", ""), ("Memory", ""), ("Triad", "MB/s"), {(0, 1): 3.0})
     Recorder.record_per_node(check, "memory", "KiB", {"n2": 4, "n1": 5})
-    Recorder.record_matrix(check, "bandwidth", "MB/s", ["n1", "n2"], [[None, 1.0], [2.0, None]])
+    check.record_matrix("bandwidth", "MB/s", ["n1", "n2"], [[None, 1.0], [2.0, None]])
     Recorder.record_findings(check, [Finding("node", "n1", ("n1",), "latency", np.float64(9), None, "slow to all")])
-    measured = {"perfvalues": {}, **Recorder.evidence(check)}
+    measured = {"perfvalues": {}, **check.evidence()}
     read = msgspec.json.decode(json.dumps(measured), type=Measurement)
     assert (read.curves["latency"].points, read.curves["latency"].gated) == (((1, 2), (8, 2.5)), {"8": "at_8B"})
     assert read.heat_maps["rate"].points == ((0, 1, 3),)
@@ -43,25 +45,24 @@ def test_a_wrong_type_fails_at_once_and_by_name(check):
     with pytest.raises(InputError, match=r"Curve: points\[0\]\[1\]: expected number, found None"):
         Recorder.record_curve(check, "latency", ("Size", "B"), ("Latency", "us"), {8: None}, {})
     with pytest.raises(ValueError, match="expected 2 lists of 2"):
-        Recorder.record_matrix(check, "bandwidth", "MB/s", ["n1", "n2"], [[1.0]])
+        check.record_matrix("bandwidth", "MB/s", ["n1", "n2"], [[1.0]])
     with pytest.raises(ValueError, match="expected 65 lists of 65"):
-        Recorder.record_matrix(check, "bandwidth", "MB/s", [f"n{number}" for number in range(65)], [[1.0]])
+        check.record_matrix("bandwidth", "MB/s", [f"n{number}" for number in range(65)], [[1.0]])
 
 
 def test_lines_of_other_programs_are_noted_once_with_their_number(check):
-    check.note_set_aside = lambda found: Recorder.note_set_aside(check, found)
     talk = "[0] MPI startup(): Multi-threaded optimized library\n"
     for text in (
         "8  1.21\n",
         talk + "8  1.21\n",
         f"# title\n{talk}{talk.replace('Multi', 'Single')}srun: a\x1b[1m word\n",
     ):
-        Recorder.note_lines_of_others(check, text)
+        check.note_lines_of_others(text)
     assert check.notes == [
         "3 lines of Intel MPI in the output set aside, the first: [0] MPI startup(): Multi-threaded optimized library",
         "1 line of Slurm in the output set aside, the first: srun: a word",
     ]
-    measured = {"perfvalues": {}, **Recorder.evidence(check)}
+    measured = {"perfvalues": {}, **check.evidence()}
     assert msgspec.json.decode(json.dumps(measured), type=Measurement).notes == tuple(check.notes)
 
 

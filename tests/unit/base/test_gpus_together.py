@@ -1,22 +1,23 @@
 """Loss of bandwidth of GPUs that copy at once: figures and output of two GPUs behind one PCIe switch."""
 
-from types import SimpleNamespace
-
 import pytest
 
-from reframe_checks.compute.gpus import NvBandwidthTogether
+from reframe_checks.compute.gpus import TOPOLOGY_FILE, NvBandwidthTogether
 from reframe_checks.parsers import gpu
 from tests.figures import figure
+from tests.stand_in import StandIn
+
+TOPOLOGY = "gpu_topology/composed_two_switches.txt"
 
 
 @pytest.fixture
 def check(recorded):
-    measured = gpu.nvbandwidth(
-        recorded("nvbandwidth/composed_four_gpus_together.txt"), expect=NvBandwidthTogether.copies, expect_gpus=4
+    outputs = {"": "nvbandwidth/composed_four_gpus_together.txt", TOPOLOGY_FILE: TOPOLOGY}
+    made = StandIn(
+        NvBandwidthTogether, hint="look", gpus_per_node=4, output_text=lambda name="": recorded(outputs[name])
     )
-    there = SimpleNamespace(measured=measured, pairs=NvBandwidthTogether.pairs, hint="look")
-    there.kept = {name: NvBandwidthTogether.kept_of(there, name) for name in there.pairs}
-    return there
+    assert made.read_both().evaluate()
+    return made
 
 
 def test_what_each_gpu_keeps(check):
@@ -27,7 +28,6 @@ def test_what_each_gpu_keeps(check):
 
 
 def test_the_group_behind_the_switch_is_named(check, recorded):
-    groups = gpu.topology(recorded("gpu_topology/composed_two_switches.txt"), expect_gpus=4).groups
+    groups = gpu.topology(recorded(TOPOLOGY), expect_gpus=4).groups
     assert groups == ((0, 1), (2, 3))
-    NvBandwidthTogether.name_groups(check, groups)
     assert check.hint == "GPU 0, 1, behind one PCIe switch, keeps 50%; look"

@@ -65,7 +65,7 @@ def pairs(recorded):
 
 
 def test_where_the_adapter_is_the_limit_half_of_the_pairs_have_twice_as_much(pairs):
-    OsuNodeFill.check_tables(pairs, pairs.tables)
+    pairs.check_tables(pairs.tables)
     assert figure(OsuNodeFill, "half_bandwidth_gain", pairs) == pytest.approx(2)
     assert figure(OsuNodeFill, "half_message_rate_gain", pairs) == pytest.approx(2)
     assert figure(OsuNodeFill, "one_pair_bandwidth", pairs) == pairs.tables[0].rows[1 << 20][0]
@@ -75,4 +75,4 @@ def test_where_the_adapter_is_the_limit_half_of_the_pairs_have_twice_as_much(pai
 def test_other_pairs_than_asked_for_are_refused(pairs):
     pairs.outputs[2] = pairs.outputs[1]
     with pytest.raises(SanityError, match="expected 1 runs of 2 pairs"):
-        OsuNodeFill.check_tables(pairs, pairs.tables)
+        pairs.check_tables(pairs.tables)

@@ -8,13 +8,15 @@ import pytest
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base import hang_watch
-from reframe_checks.base.hang_watch import HangWatch, nodes_down
-from reframe_checks.base.provenance import PROVENANCE_FILE, ProvenanceRecorder
+from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.hang_watch import nodes_down
+from reframe_checks.base.provenance import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
+from tests.stand_in import StandIn
 
 
-def job(state):
-    return types.SimpleNamespace(state=state, _state=state)
+def job(state, **more):
+    return types.SimpleNamespace(state=state, _state=state, stderr="rfm_job.err", **more)
 
 
 @pytest.mark.parametrize(
@@ -52,25 +54,24 @@ def test_a_controller_that_does_not_answer_is_no_nodes_fault(monkeypatch, tmp_pa
 def check(tmp_path, monkeypatch):
     """A check whose job has ended in the state ``TIMEOUT``, as far as the hook looks."""
     monkeypatch.setattr(hang_watch, "runs_in_slurm", lambda _: True)
-    return types.SimpleNamespace(
-        is_dry_run=lambda: False, job=job("TIMEOUT"), stagedir=str(tmp_path), keep_files=[], hint="look at the cable",
-        ended_by_slurm="", _lost_nodes=(), refused_step=lambda: "", provenance={"nodelist": ["node1", "node2"]},
+    return StandIn(
+        SystemCheck, is_dry_run=lambda: False, job=job("TIMEOUT"), stagedir=str(tmp_path), keep_files=[],
+        hint="look at the cable", ended_by_slurm="", _lost_nodes=(), provenance={"nodelist": ["node1", "node2"]},
     )  # fmt: skip
 
 
 def test_what_slurm_ended_is_said_and_no_cable_suggested(check):
     with pytest.raises(SanityError, match="TIMEOUT"):
-        HangWatch.say_who_hangs(check)
+        check.say_who_hangs()
     assert check.ended_by_slurm == "TIMEOUT"
     assert "cable" not in check.hint
 
 
 def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(check, monkeypatch):
-    check.job, check.provenance = types.SimpleNamespace(**vars(job("NODE_FAIL")), nodelist=["node1"]), {}
-    check.say_who_hangs = lambda: HangWatch.say_who_hangs(check)
+    check.job, check.provenance = job("NODE_FAIL", nodelist=["node1"]), {}
     monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
     with pytest.raises(SanityError, match="Slurm ended the job before it was done: NODE_FAIL"):
-        ProvenanceRecorder.read_provenance(check)
+        check.read_provenance()
 
 
 @pytest.mark.parametrize(
@@ -78,25 +79,23 @@ def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(
     [("COMPLETED", True, "no longer knows the job"), ("FAILED", False, "started the job twice")],
 )
 def test_a_job_that_the_controller_forgot_is_judged_only_if_it_came_to_its_end(check, tmp_path, state, unseen, said):
-    check.job = types.SimpleNamespace(**vars(job(state)), end_unseen=unseen, exitcode=1)
-    check.output_text = lambda name: (tmp_path / name).read_text()
-    check.came_to_its_end = lambda files: HangWatch.came_to_its_end(check, files)
+    check.job = job(state, end_unseen=unseen, exitcode=1)
     (tmp_path / PROVENANCE_FILE).touch()
     with pytest.raises(SanityError, match=f"{said}, and the job did not reach its end"):
-        HangWatch.say_who_hangs(check)
+        check.say_who_hangs()
     assert check.ended_by_slurm == "FORGOTTEN" and "cable" not in check.hint
     (tmp_path / hang_watch.ENDED_FILE).touch()
     with pytest.raises(SanityError, match="not reach its end"):
-        HangWatch.say_who_hangs(check)
+        check.say_who_hangs()
     check.ended_by_slurm = ""
     (tmp_path / hang_watch.ENDED_FILE).write_text("3\n")
-    HangWatch.say_who_hangs(check)
+    check.say_who_hangs()
     assert (check.ended_by_slurm, check.job._exitcode) == ("", 3)
 
 
 def test_a_job_that_failed_before_it_began_was_not_started_twice(check):
-    check.job = types.SimpleNamespace(**vars(job("FAILED")), exitcode=1)
-    HangWatch.say_who_hangs(check)
+    check.job = job("FAILED", exitcode=1)
+    check.say_who_hangs()
     assert check.ended_by_slurm == ""
 
 
@@ -120,53 +119,48 @@ ASKED_TOO_MUCH = "Unable to create step for job 61: Invalid generic resource (gr
 def test_a_step_that_slurm_did_not_start_blames_no_node(check, monkeypatch, tmp_path, place, state, said, why):
     """Also for a part of a job of many nodes: some nodes ended before the controller died."""
     monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
-    check.job = types.SimpleNamespace(**vars(job(state)), exitcode=0, stderr="rfm_job.err")
-    check.refused_step = lambda: HangWatch.refused_step(check)
+    check.job = job(state, exitcode=0)
     file = tmp_path / place / "rfm_job.err"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"srun: error: {said}\n")
     with pytest.raises(SanityError, match=f"Slurm did not start a step of the job: {why}") if why else nullcontext():
-        HangWatch.say_who_hangs(check)
+        check.say_who_hangs()
     assert check.ended_by_slurm == ("NO_STEP" if why else "")
 
 
 def test_a_step_that_slurm_did_not_start_for_a_node_that_is_down_names_it(check, monkeypatch):
     check.job, check.refused_step = job("FAILED"), lambda: "Required node not available (down, drained or reserved)"
     monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: nodes[1:])
-    check.blame = lambda how, nodes: HangWatch.blame(check, how, nodes)
-    check.record_findings = lambda findings: None
     with pytest.raises(SanityError, match="hang on node2: Slurm reports it as DOWN"):
-        HangWatch.say_who_hangs(check)
+        check.say_who_hangs()
     assert check.hung_on == ["node2"]
 
 
 def test_what_ended_well_is_left_to_the_check(check):
     check.job = job("COMPLETED")
-    HangWatch.say_who_hangs(check)
+    check.say_who_hangs()
     assert (check.hint, check.ended_by_slurm) == ("look at the cable", "")
 
 
 def test_who_has_the_address_of_another_is_named_alone_and_both_are_done_without(check):
-    check.record_findings = lambda findings: setattr(check, "findings", findings)
     with pytest.raises(SanityError, match="node2: it has"):
-        HangWatch.blame(check, "hang", {("node2",): ("address", "it has the address of node1")}, ["node1"])
+        check.blame("hang", {("node2",): ("address", "it has the address of node1")}, ["node1"])
     assert check.hung_on == ["node1", "node2"]
     assert [(finding.kind, finding.name) for finding in check.findings] == [("node", "node2")]
 
 
 def test_a_link_is_named_and_neither_of_its_nodes(check):
-    check.record_findings = lambda findings: setattr(check, "findings", findings)
     with pytest.raises(SanityError, match="node2-node4: "):
-        HangWatch.blame(check, "hang", {("node2", "node4"): ("link", "long messages do not arrive")})
+        check.blame("hang", {("node2", "node4"): ("link", "long messages do not arrive")})
     assert check.hung_on == ["node2", "node4"]
     assert [(finding.kind, finding.name) for finding in check.findings] == [("link", "node2-node4")]
 
 
 @pytest.mark.parametrize(("status", "cancelled"), [("1\n", True), ("0\n", False), ("", False)])
 def test_a_failed_job_whose_end_slurm_does_not_believe_is_cancelled_some_time_later(check, tmp_path, status, cancelled):
-    assert not HangWatch.failed_and_not_ended(check)
+    assert not check.failed_and_not_ended()
     ended = tmp_path / hang_watch.ENDED_FILE
     ended.write_text(status)
-    assert not HangWatch.failed_and_not_ended(check)
+    assert not check.failed_and_not_ended()
     os.utime(ended, (0, 0))
-    assert HangWatch.failed_and_not_ended(check) == cancelled
+    assert check.failed_and_not_ended() == cancelled

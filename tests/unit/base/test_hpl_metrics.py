@@ -6,6 +6,7 @@ import pytest
 
 from reframe_checks.compute.hpl import Hpl
 from reframe_checks.compute.hpl_nvidia import HplNvidia
+from tests.stand_in import StandIn
 
 OF_HPL = ["fraction_of_peak", "gflops"]
 OF_HPCC = ["fft", *OF_HPL, "ptrans", "random_access", "star_stream_triad"]
@@ -16,9 +17,8 @@ OF_RINGS = ["random_ring_bandwidth", "random_ring_latency"]
     ("program", "ranks", "left"), [("xhpl", 8, OF_HPL), ("hpcc", 1, OF_HPCC), ("hpcc", 8, [*OF_HPCC, *OF_RINGS])]
 )
 def test_what_the_program_does_not_measure_is_no_metric(program, ranks, left):
-    made = SimpleNamespace(
-        executable=program, num_tasks=ranks, perf_variables=dict.fromkeys([*OF_HPCC, *OF_RINGS]), declared_metrics=[]
-    )
+    metrics = dict.fromkeys([*OF_HPCC, *OF_RINGS])
+    made = StandIn(Hpl, executable=program, num_tasks=ranks, perf_variables=metrics)
     stages = Hpl.pipeline_hooks()
     hooks = [hook for stage in ("post_sanity", "pre_performance") for hook in stages[stage]]
     # In ReFrame's order: a metric that is declared but not measured fails the check.
@@ -39,11 +39,7 @@ def test_what_the_program_does_not_measure_is_no_metric(program, ranks, left):
 )
 def test_without_a_peak_there_is_no_fraction_of_it_and_the_reason_is_kept(check, extras, missing):
     partition = SimpleNamespace(name="cpu", extras=extras)
-    keys = SimpleNamespace(peak_keys=check.peak_keys, current_partition=partition)
-    made = SimpleNamespace(
-        unstated_peak=check.unstated_peak.fget(keys), current_partition=partition, unmeasured={},
-        perf_variables=dict.fromkeys(OF_HPL),
-    )  # fmt: skip
+    made = StandIn(check, current_partition=partition, unmeasured={}, perf_variables=dict.fromkeys(OF_HPL))
     [leave_out] = [
         hook for hook in check.pipeline_hooks()["post_sanity"]
         if hook.__name__ == "leave_out_the_fraction_of_no_peak"

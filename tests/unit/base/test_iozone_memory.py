@@ -1,7 +1,5 @@
 """IOzone direct and buffered: its options, and the mark of reads that memory may have answered."""
 
-from types import SimpleNamespace
-
 import pytest
 from reframe.core.exceptions import SanityError
 
@@ -46,7 +44,7 @@ def test_another_kind_of_io_than_asked_for_is_refused(recorded):
 
 def test_the_option_is_given_where_asked_for():
     direct, through_memory = (
-        Iozone.options(SimpleNamespace(direct=direct, sync="o_sync"), [64], [4]) for direct in (True, False)
+        StandIn(of_class, sync="o_sync").options([64], [4]) for of_class in (Iozone, IozoneBuffered)
     )
     assert [word for word in direct if word not in through_memory] == ["-I"]
     assert {"-o", "-e", "-c"} <= {*through_memory}

@@ -3,7 +3,6 @@
 import json
 import pathlib
 from itertools import chain
-from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
@@ -11,6 +10,7 @@ from reframe.core.exceptions import SanityError
 from reframe_checks.base.scaled import cores_of_ranks, cpus_in, ranks_of_node
 from reframe_checks.compute.affinity import LaidOut, far_memory, misplaced
 from reframe_checks.parsers import core_programs
+from tests.stand_in import StandIn
 
 DATA = pathlib.Path(__file__).parents[2] / "data/affinity"
 EIGHT = [1 << core for core in range(8)]
@@ -98,7 +98,7 @@ def test_memory_in_the_wrong_domain():
     ],
 )  # fmt: skip
 def test_a_step_that_could_not_run_says_why(stderr, said, suspects):
-    check = SimpleNamespace(stderr="job.err", suspects=[], output_text=lambda name: stderr)
+    check = StandIn(LaidOut, stderr="job.err", output_text=lambda name: stderr)
     with pytest.raises(SanityError, match=said):
-        LaidOut.measured(check, "mpi_compact")
+        check.measured("mpi_compact")
     assert check.suspects == suspects

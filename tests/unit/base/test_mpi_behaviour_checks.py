@@ -70,8 +70,8 @@ def test_latency_of_threads_is_that_of_the_best_repeat():
 
 def test_any_source_is_held_against_named_ones_with_all_peers(recorded):
     found = mpi_behaviour.AnySourceResult.read(recorded("mpi_behaviour/any_source.json"), ranks=4)
-    slow = replace(found.series[-1], expected_named_us=(2.0, 3.0), expected_any_us=(9.0, 7.0))
-    found = SimpleNamespace(series=(*found.series[:-1], slow))
+    slow = replace(found.series[-1], expected_named_us=(2.0, 3, 3, 3, 3), expected_any_us=(9.0, 7, 9, 9, 9))
+    found = replace(found, series=(*found.series[:-1], slow))
     check = StandIn(MpiAnySource, results={RESULT_FILE: found})
     check.record_series()
     assert figure(MpiAnySource, "expected_any_latency", check) == 7

@@ -139,6 +139,5 @@ def test_a_plan_that_leaves_a_target_out_or_shares_a_server_is_refused():
 
 def test_a_file_that_lay_elsewhere_is_no_figure():
     said = {"ost-5-1.json": "{}", "ost-5-1.index": "6\n"}
-    check = SimpleNamespace(output_text=said.__getitem__)
     with pytest.raises(SanityError, match="the file was on target 6, expected 5"):
-        OstSweep.figures_of(check, OstTurn(1, "node1", 5))
+        StandIn(OstSweep, output_text=said.__getitem__).figures_of(OstTurn(1, "node1", 5))

@@ -1,16 +1,15 @@
 """The pairs of a sweep that count as across switches, and the result without a topology."""
 
-from types import SimpleNamespace
-
 from reframe_checks.network.pair_sweep import PairSweep
+from tests.stand_in import StandIn
 
 NODES = ["n1", "n2", "n3", "n4"]
 METRIC = "bandwidth_across_switches"
 
 
 def noted(switch_of):
-    check = SimpleNamespace(switch_of=switch_of, perf_variables={METRIC: None})
-    PairSweep.note_switches(check, NODES)
+    check = StandIn(PairSweep, switch_of=switch_of, perf_variables={METRIC: None})
+    check.note_switches(NODES)
     return check
 
 

@@ -29,7 +29,7 @@ class Exchange(StandIn):
 
 def read(told):
     check = Exchange(told)
-    evaluate(PeerExchange.read_exchange(check))
+    evaluate(check.read_exchange())
     return check
 
 
@@ -52,7 +52,7 @@ def test_a_long_message_that_does_not_arrive_fails():
     told = changed(lambda *pair: pair == ("node2", "node4"), failure="nothing moves for 8 s")
     check = Exchange(told)
     with pytest.raises(SanityError, match="node2 to node4: nothing moves"):
-        evaluate(PeerExchange.read_exchange(check))
+        evaluate(check.read_exchange())
     assert [finding.kind for finding in check.findings] == ["link"]
 
 
@@ -60,5 +60,5 @@ def test_who_has_the_address_of_another_is_the_suspect():
     told = [replace(one, answered_by="node1" if one.peer == "node3" else None) for one in HEALTHY]
     check = Exchange(told)
     with pytest.raises(SanityError, match="node1 answers for the address of node3"):
-        evaluate(PeerExchange.read_exchange(check))
+        evaluate(check.read_exchange())
     assert check.suspects == ["node1"]

@@ -1,29 +1,20 @@
 """Required placement of a job on switches before its figures count."""
 
-from functools import partial
-from types import SimpleNamespace
-
 import pytest
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.scales import PLACEMENTS
-from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.scaled import PLACEMENT_FILE, TOPOLOGY_FILE, Placed
+from reframe_checks.base.scaled import PLACEMENT_FILE, TOPOLOGY_FILE
+from reframe_checks.network.osu import OsuLatency
+from tests.stand_in import StandIn
 
 
 def require(placement, nodes, topology):
     """``require_placement`` of a job whose two ranks ran on ``nodes``, with this of ``scontrol show topology``."""
     ranks = "".join(f"rank {rank} on {node} cpus 0 end\n" for rank, node in enumerate(nodes))
-    check = SimpleNamespace(
-        placement=placement,
-        reports_placement=True,
-        provenance={"nodelist": list(nodes)},
-        chosen_scale=lambda: PLACEMENTS[placement],
-        output_text={PLACEMENT_FILE: ranks, TOPOLOGY_FILE: topology}.__getitem__,
-        parsed=partial(SystemCheck.parsed, SimpleNamespace(note_lines_of_others=lambda text: None)),
-    )
-    check.require_switches = partial(Placed.require_switches, check)
-    Placed.require_placement(check)
+    output_text = {PLACEMENT_FILE: ranks, TOPOLOGY_FILE: topology}.__getitem__
+    check = StandIn(OsuLatency, placement=placement, reports_placement=True, output_text=output_text)
+    check.provenance = {"nodelist": list(nodes)}
+    check.require_placement()
 
 
 @pytest.mark.parametrize("file", ["scontrol_three_leaves", "composed_blocks"])

@@ -1,18 +1,17 @@
 """A benchmark with rules: an invalid result fails, except in a check that declares itself a short form."""
 
-from types import SimpleNamespace
-
 import pytest
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.metrics import Rated
+from tests.stand_in import StandIn
 
 SAID = "not a valid result by HPCG's rules: 60 s of 1800 s"
 
 
 def judged(broken, must_be_valid):
-    check = SimpleNamespace(rules="HPCG's rules", must_be_valid=must_be_valid)
-    Rated.judge_by_rules(check, broken)
+    check = StandIn(Rated, rules="HPCG's rules", must_be_valid=must_be_valid)
+    check.judge_by_rules(broken)
     return check.validity
 
 

@@ -8,6 +8,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.ground.errors import InputError
 from reframe_checks.base import hang_watch
 from reframe_checks.base.hang_watch import SeesFolder
+from tests.stand_in import StandIn
 
 
 @pytest.fixture
@@ -18,11 +19,11 @@ def ended(tmp_path, monkeypatch):
 
     def look(state="FAILED", nodelist=("node3", "node4")):
         job = types.SimpleNamespace(stdout="rfm_job.out", nodelist=list(nodelist), state=state)
-        check = types.SimpleNamespace(
-            stagedir=str(tmp_path), job=job, is_dry_run=lambda: False, blame=lambda how, nodes: blamed.append(nodes),
-            has_output=lambda: SeesFolder.has_output(check),
+        check = StandIn(
+            SeesFolder, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
+            blame=lambda how, nodes: blamed.append(nodes),
         )  # fmt: skip
-        SeesFolder.say_who_does_not_see_the_folder(check)
+        check.say_who_does_not_see_the_folder()
         return blamed
 
     return look
