@@ -114,7 +114,7 @@ TEST(Mapping, IsSilentAlsoWithMoreRanksThanTasks) {
 TEST(Mapping, UsesEveryRankAndBalances) {
     const Case c = parse_case(generate_hq(1, 1).dump(), "hq");
     const Decomposition parts = decompose(c.network);
-    const Batching batching(parts);
+    const Batching batching(c.network, parts);
     double total = 0;
     for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t) total += batching.task_cost_us(t);
     for (const int ranks : {2, 7, 48, 172}) {

@@ -97,7 +97,7 @@ void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv
     agree(mpi, failure);
     o = given;
     const Decomposition parts = decompose(c.network);
-    const std::vector<double> injected_us = o.inject_phi_us > 0 ? shares_us(parts, o.inject_phi_us) : std::vector<double>{};
+    const std::vector<double> injected_us = o.inject_phi_us > 0 ? shares_us(c.network, parts, o.inject_phi_us) : std::vector<double>{};
     Mapping mapping;
     try {
         mapping = o.map == "auto" ? map_tasks(c.network, parts, mpi.size, injected_us)

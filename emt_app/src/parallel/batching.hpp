@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "network/tasks.hpp"
+#include "solver/sparse_factors.hpp"
 
 namespace emt {
 
 class Batching {
 public:
-    explicit Batching(const Decomposition& parts);
+    Batching(const Network& net, const Decomposition& parts);
 
     /// Returns the tasks in groups of at most kLanes similar tasks. The order of `tasks` does not matter.
     [[nodiscard]] std::vector<std::vector<int>> groups(std::vector<int> tasks) const;
@@ -30,9 +31,10 @@ private:
         std::vector<unsigned> parts;          // of each block
         std::vector<int> inputs;              // its signals, kBlockInputs a block
         std::size_t valves;
+        SparseFactors::Work factors;  // zero with an inverse
         auto operator<=>(const Shape&) const = default;
     };
-    static Shape shape_of(const Task& task);
+    static Shape shape_of(const Task& task, double dt_s);
     [[nodiscard]] double batch_us(const std::vector<int>& group) const;
 
     std::vector<Shape> shape_;

@@ -50,7 +50,7 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     std::vector<int> mine;
     for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t)
         if (rank_of(t) == rank) mine.push_back(t);
-    std::vector<std::vector<int>> groups = Batching(parts).groups(std::move(mine));
+    std::vector<std::vector<int>> groups = Batching(net, parts).groups(std::move(mine));
     const auto on_boundary = [&](const std::vector<int>& g) {
         return std::any_of(g.begin(), g.end(), [&](int t) { return boundary.contains(t); });
     };
@@ -119,7 +119,7 @@ void Engine::solve(Batch& batch, const BatchView& view, const StepClock& clock, 
         k.assemble_in_parts(view, clock, *watch);
     if (batch.sparse()) {
         for (int l = 0; l < batch.lanes(); ++l)
-            if ((skip >> l & 1U) == 0) batch.solve_sparse(l, view, k, watch);
+            if ((skip >> l & 1U) == 0) batch.solve_sparse(l, view, watch);
     } else {
         k.solve(view);
         if (watch != nullptr) watch->mark(StepPart::solve);

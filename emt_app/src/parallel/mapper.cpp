@@ -183,8 +183,8 @@ std::vector<int> by_metis(const Network& net, const Decomposition& parts, const 
 
 }  // namespace
 
-std::vector<double> shares_us(const Decomposition& parts, double work_us) {
-    const Batching batching(parts);
+std::vector<double> shares_us(const Network& net, const Decomposition& parts, double work_us) {
+    const Batching batching(net, parts);
     std::vector<double> out;
     for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t) out.push_back(batching.task_cost_us(t));
     const double sum = std::accumulate(out.begin(), out.end(), 0.0);
@@ -193,7 +193,7 @@ std::vector<double> shares_us(const Decomposition& parts, double work_us) {
 }
 
 Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks, const std::vector<double>& injected_us) {
-    const Batching batching(parts);
+    const Batching batching(net, parts);
     std::vector<double> cost = injected_us;
     for (int t = static_cast<int>(cost.size()); t < static_cast<int>(parts.tasks.size()); ++t) cost.push_back(batching.task_cost_us(t));
     if (ranks == 1) {

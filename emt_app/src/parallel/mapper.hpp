@@ -19,7 +19,7 @@ struct Mapping {
 };
 
 /// Returns the modelled times of the tasks, µs per step, scaled to the sum `work_us`: the shares of injected work.
-[[nodiscard]] std::vector<double> shares_us(const Decomposition& parts, double work_us);
+[[nodiscard]] std::vector<double> shares_us(const Network& net, const Decomposition& parts, double work_us);
 /// `injected_us`: times of the tasks, one after the other, instead of the model's batches.
 [[nodiscard]] Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks, const std::vector<double>& injected_us = {});
 /// Reads {"rank_of_task": […]}; throws std::runtime_error with file and fault.

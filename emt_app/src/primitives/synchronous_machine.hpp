@@ -282,7 +282,8 @@ struct InverseResponse {
 // v = v₀ - Z·P·y and y = Pᵀv, where the columns of P are the p of each machine,
 //     (1 + Pᵀ·Z·P)·y = Pᵀ·v₀.
 // The matrix is symmetric with eigenvalues of 1 and more: elimination without pivoting. Only the `lanes` are changed. `inverse`: Z, n × n
-// rows. `joint` has room for the equations. solver/machine_compensation.hpp does the same for tasks without Z.
+// rows. `joint` has room for the equations. Tasks with sparse factors factorise
+// G + P·Pᵀ instead.
 [[gnu::always_inline]] inline void compensate(const SynchronousMachineRows& b, double* joint, double* v, int n, const Mask& lanes, const double* inverse) {
     const InverseResponse response{b.at, inverse, n};
     const int count = b.at.count;

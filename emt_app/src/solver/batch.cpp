@@ -12,7 +12,7 @@ Batch::Batch(const Network& net, const Decomposition& parts, std::span<const int
     : net_(net) {
     for (const int id : ids) {
         const Task& task = parts.tasks[static_cast<std::size_t>(id)];
-        lane_.push_back({id, &task, initial_topology(task), 0, nullptr, nullptr});
+        lane_.push_back({id, &task, initial_topology(task), 0, nullptr});
         sparse_ = sparse_ || task.size() > kDenseNodes;
         view_.n = std::max(view_.n, task.size());
     }
@@ -30,10 +30,7 @@ Batch::Batch(const Network& net, const Decomposition& parts, std::span<const int
     index_reads();
     start(phasors);
     for (int l = 0; l < lanes(); ++l) {
-        if (sparse_) {
-            lane(l).sparse = std::make_unique<SparseFactors>();
-            lane(l).compensation = std::make_unique<MachineCompensation>(*lane(l).task, *lane(l).sparse);
-        }
+        if (sparse_) lane(l).sparse = std::make_unique<SparseFactors>(*lane(l).task);
         refactor(l, view_);
     }
 }
@@ -201,7 +198,7 @@ std::size_t Batch::bytes_touched() const {
     // Of the state all rows; of the constants one set of step coefficients; the terminals; factors.
     std::size_t factors = 0;
     for (const LaneTask& l : lane_)
-        if (l.sparse != nullptr) factors += l.sparse->bytes() + l.compensation->bytes();
+        if (l.sparse != nullptr) factors += l.sparse->bytes();
     return factors + (rows_.state_rows + rows_.constant_rows + rows_.step_rows) * kLanes * sizeof(double) +
            (index_.size() + read_index_.size()) * sizeof(int) + uniform_.size() + read_uniform_.size() + blocks_->bytes();
 }

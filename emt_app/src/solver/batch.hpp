@@ -10,7 +10,6 @@
 #include "solver/batch_view.hpp"
 #include "solver/block_plan.hpp"
 #include "solver/layout.hpp"
-#include "solver/machine_compensation.hpp"
 #include "solver/nodal_matrix.hpp"
 #include "solver/sparse_factors.hpp"
 #include "solver/step_parts.hpp"
@@ -33,8 +32,7 @@ struct LaneTask {
     const Task* task = nullptr;
     Topology topology;
     int updates = 0;                  // rank-1 updates since the last full computation of the inverse
-    std::unique_ptr<SparseFactors> sparse;              // null with an inverse, and so is the next
-    std::unique_ptr<MachineCompensation> compensation;
+    std::unique_ptr<SparseFactors> sparse;  // null with an inverse
 };
 
 class Batch {
@@ -77,8 +75,8 @@ public:
     /// Moves piecewise elements of a lane to the segments of their solution, and solves again, until all agree.
     /// Returns false if the last solution was accepted although some elements are beyond a corner.
     bool settle(int lane, const BatchView& view, const Kernels& kernels);
-    /// Computes v = Y⁻¹·j of one lane of a sparse batch, with compensation. `watch` may be null.
-    void solve_sparse(int lane, const BatchView& view, const Kernels& kernels, StopWatch* watch) const;
+    /// Computes v = Y⁻¹·j of one lane of a sparse batch, machines included. `watch` may be null.
+    void solve_sparse(int lane, const BatchView& view, StopWatch* watch) const;
     /// Does the elements' work before a step that is not vectorised, such as sources that are no steady sine.
     void before_step(const BatchView& view, const StepTimes& times) const {
         for (const auto& act : before_step_) act(view, times);

@@ -29,7 +29,6 @@ struct BatchView {
 inline constexpr unsigned kAllLanes = (1U << kLanes) - 1;
 
 struct StopWatch;
-struct JointEquations;
 
 struct Kernels {
     const char* name;
@@ -40,8 +39,6 @@ struct Kernels {
     /// Corrects v, in the lanes of these bits, for elements whose conductances change with each step and are not in the
     /// inverse. For batches with inverses.
     void (*compensate)(const BatchView&, unsigned lanes);
-    /// Solves the same equations for one task with sparse factors.
-    void (*solve_machines)(const JointEquations&);
     /// Returns a bit per lane that has a piecewise element outside its segment.
     unsigned (*outside)(const BatchView&);
     /// Computes waves to send and digest. Returns a bit per lane whose solution is not finite.

@@ -55,7 +55,7 @@ int singular_node(const Task& task, double dt_s) {
     const Topology topology = initial_topology(task);
     try {
         if (task.size() > kDenseNodes) {
-            SparseFactors().factorise(task, dt_s, topology);
+            SparseFactors(task).factorise(dt_s, topology);
         } else {
             std::vector<double> y = dense(task, dt_s, topology);
             return invert(y, static_cast<std::size_t>(task.size()));

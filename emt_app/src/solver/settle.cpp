@@ -16,8 +16,7 @@ void Batch::refactor(int l, const BatchView& view) {
     LaneTask& lt = lane(l);
     lt.updates = 0;
     if (sparse_) {
-        lt.sparse->factorise(*lt.task, net_.dt_s, lt.topology);
-        lt.compensation->update();
+        lt.sparse->factorise(net_.dt_s, lt.topology);
         return;
     }
     const std::vector<double> inverse = dense_inverse(*lt.task, net_.dt_s, lt.topology);
@@ -26,24 +25,27 @@ void Batch::refactor(int l, const BatchView& view) {
         for (int k = 0; k < n; ++k) cell(view.inverse, i * view.n + k, l) = inverse[rows(i) * rows(n) + rows(k)];
 }
 
-void Batch::solve_sparse(int l, const BatchView& view, const Kernels& kernels, StopWatch* watch) const {
+void Batch::solve_sparse(int l, const BatchView& view, StopWatch* watch) const {
     const LaneTask& lt = lane(l);
-    const SparseFactors& factors = *lt.sparse;
-    std::vector<double> x(rows(lt.task->size()));
-    for (int i = 0; i < lt.task->size(); ++i) x[rows(factors.place(i))] = cell(view.j, i, l);
-    factors.forward(factors.all(), x.data());
-    if (watch != nullptr) watch->mark(StepPart::solve);
-    if (!lt.compensation->empty()) {
-        lt.compensation->correct(l, view.machines, kernels, x.data());
+    SparseFactors& factors = *lt.sparse;
+    if (!factors.machines().empty()) {
+        std::vector<std::array<double, 3>> p;
+        for (const int slot : factors.machines()) {
+            const auto direction = [&](int phase) { return cell(view.machines.direction, 3 * slot + phase, l); };
+            p.push_back({direction(0), direction(1), direction(2)});
+        }
+        factors.change(p);
         if (watch != nullptr) watch->mark(StepPart::machines);
     }
-    factors.backward(factors.all(), x.data());
+    std::vector<double> x(rows(lt.task->size()));
+    for (int i = 0; i < lt.task->size(); ++i) x[rows(factors.place(i))] = cell(view.j, i, l);
+    factors.solve(x.data());
     for (int i = 0; i < lt.task->size(); ++i) cell(view.v, i, l) = x[rows(factors.place(i))];
     if (watch != nullptr) watch->mark(StepPart::solve);
 }
 
 void Batch::solve_lane(int l, const BatchView& view, const Kernels& kernels) const {
-    if (sparse_) return solve_sparse(l, view, kernels, nullptr);
+    if (sparse_) return solve_sparse(l, view, nullptr);
     const int n = lane(l).task->size();
     for (int i = 0; i < n; ++i) {
         double sum = 0;
