@@ -5,6 +5,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.tables import as_markdown
 from kappa.tools.fault_campaign import jobs
 from kappa.tools.fault_campaign.faults import Kind
@@ -69,7 +70,7 @@ def _rate(outcomes: Iterable[Outcome], hit: Callable[[Outcome], bool]) -> Rate:
 def _faults(faults: Sequence[Outcome], kinds: Mapping[str, Kind]) -> str:
     rows: list[Row] = [
         ("fault", "how it is planted", "detected", "right node named first", "no other named",
-         "no false diagnosis after re-measuring", "found by")
+         "no false diagnosis after re-measuring", "found by", "smallest mode", "seconds")
     ]  # fmt: skip
     tried = {outcome.kind for outcome in faults}
     for kind in (kind for kind in kinds.values() if kind.name in tried):
@@ -95,7 +96,16 @@ def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> Row:
         _rate(outcomes, lambda outcome: outcome.named_alone),
         _rate((outcome for outcome in outcomes if outcome.diagnoses), lambda outcome: not false_diagnoses(outcome)),
         _found_by(outcomes),
+        _found_in(outcomes),
+        _spread(outcome.seconds for outcome in outcomes),
     )
+
+
+def _found_in(outcomes: Iterable[Outcome]) -> str:
+    """Return the smaller of the modes smoke and nightly that has one of the failed checks, and the number of rounds."""
+    smoke = {name for name, check in catalogue().items() if "smoke" in check.modes}
+    modes = Counter("smoke" if smoke.intersection(each.failed) else "nightly" for each in outcomes if each.failed)
+    return ", ".join(f"{mode} {number}" for mode, number in modes.most_common())
 
 
 def _found_by(outcomes: Sequence[Outcome]) -> str:

@@ -13,7 +13,8 @@ def row(text, title):
 
 def test_rates_of_each_kind_and_class():
     text = render([outcome(0), FOUND, MISSED], [SEED_7])
-    assert row(text, "slow link").split(" | ")[2:] == ["1/1 (3–100 %)"] * 3 + ["–", "(NodeLinks 1) |"]
+    assert row(text, "slow link").split(" | ")[2:6] == ["1/1 (3–100 %)"] * 3 + ["–"]
+    assert row(text, "slow link").split(" | ")[6:] == ["(NodeLinks 1)", "smoke 1", "20 (20–20) |"]
     assert "| 0/1 (0–98 %) |" in row(text, "full disk (hard)")
     assert "| 0/1 (0–98 %) |" in row(text, "**all hard faults**")
     assert "| 1/2 (1–99 %) |" in row(text, "**all**")
@@ -25,7 +26,13 @@ def test_rates_of_each_kind_and_class():
 def test_found_by_names_what_can_see_the_fault_and_in_brackets_what_else_failed():
     seen = outcome(1, "wrong arithmetic", "node2", failed=("BitSweep", "PartitionHealth"))
     text = render([seen, outcome(2, "wrong arithmetic", "node2", failed=("BitSweep",))], [SEED_7])
-    assert row(text, "wrong arithmetic").endswith(" | BitSweep 2 (PartitionHealth 1) |")
+    assert row(text, "wrong arithmetic").split(" | ")[6] == "BitSweep 2 (PartitionHealth 1)"
+
+
+def test_the_smallest_mode_that_finds_a_fault_is_told():
+    checks = (("PartitionHealth", "EmtIoEachNode"), ("EmtIoEachNode",), ())
+    found = [outcome(number, "slow disk", "node2", failed=failed) for number, failed in enumerate(checks)]
+    assert row(render(found, [SEED_7]), "slow disk").split(" | ")[7] == "smoke 1, nightly 1"
 
 
 def test_how_soon_a_hang_is_named():
