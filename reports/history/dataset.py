@@ -14,9 +14,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from kappa.core.ground import locks
@@ -25,7 +22,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
 from kappa.core.ground.whole_files import written_beside
 from kappa.core.record.model import SAME_ALLOCATION, SAME_NODES
-from reports.history.rows import FACTS
+from reports.history.rows import FACTS, SCHEMA, Table
 from reports.verdict.metric_verdict import worse_sign
 
 FILE = "values.parquet"
@@ -44,6 +41,11 @@ _TRANSIENT = f"""
             AND again.confirms = one.session AND again.nodes = one.nodes AND again.metric = one.metric
             AND {" AND ".join(f"again.{column} = one.{column}" for column in KEY)})
 """
+# The columns of arrays in the types of the dataset. DuckDB reads NaN in an array as null.
+_NEW = ", ".join(
+    f"coalesce({name}, 'nan')::{kind} AS {name}" if kind == "DOUBLE" else f"new.{name}::{kind} AS {name}"
+    for name, kind in SCHEMA.items()
+)
 # More changes of one fact than this are only counted.
 _TOLD = 3
 
@@ -58,24 +60,23 @@ def sessions(history: pathlib.Path) -> set[str]:
 
     :raises InputError: a file of the dataset cannot be read.
     """
-    found: set[str] = set()
-    for path in files(history):
-        found.update(pc.unique(_read(path, ["session"])["session"]).to_pylist())
-    return found
+    with _connected() as database:
+        return {session for path in files(history) for (session,) in _read(database, path, "DISTINCT session")}
 
 
-def append(history: pathlib.Path, values: Any) -> None:
-    """Add a table of values of new sessions.
+def append(history: pathlib.Path, tables: Sequence[Table]) -> None:
+    """Add tables of values of new sessions.
 
     :raises InputError: the dataset cannot be read or written; the months written until then are complete.
     """
-    month_of = pc.strftime(values["time"], "%Y-%m")
-    for month in pc.unique(month_of).to_pylist():
-        path = history / f"month={month}" / FILE
-        tables = [_read(path)] if path.exists() else []
-        # A column that the file does not have yet is null in its rows.
-        tables.append(values.filter(pc.equal(month_of, month)))
-        _write(path, pa.concat_tables(tables, promote_options="default").unify_dictionaries())
+    months = [table.column("time").astype("datetime64[M]") for table in tables]
+    with _connected() as database:
+        # NumPy's times have no zone, and are in UTC. More threads take more memory and not less time.
+        database.execute("SET TimeZone = 'UTC'; SET threads = 1")
+        for month in np.unique(np.concatenate(months)):
+            new = [table.chosen(of == month) for table, of in zip(tables, months, strict=True)]
+            database.register("new", {name: np.concatenate([one.column(name) for one in new]) for name in SCHEMA})
+            _extend(database, history / f"month={month}" / FILE)
 
 
 @contextlib.contextmanager
@@ -91,17 +92,34 @@ def locked(history: pathlib.Path) -> Iterator[None]:
         raise InputError(f"cannot write {clean(str(history))}: {err.strerror}") from err
 
 
-def _read(path: pathlib.Path, columns: list[str] | None = None) -> Any:
+def _connected() -> duckdb.DuckDBPyConnection:
+    # Half of the memory for a query; the rest is for its results.
+    return duckdb.connect(config={"memory_limit": "500MB"})
+
+
+def _read(database: duckdb.DuckDBPyConnection, path: pathlib.Path, what: str) -> list[tuple[Any, ...]]:
     try:
-        return pq.ParquetFile(path).read(columns=columns)
-    except (OSError, pa.ArrowException) as err:
-        raise InputError(f"cannot read {clean(str(path))}: {clean(str(err))}; remove it and ingest again") from err
+        return database.execute(f"SELECT {what} FROM read_parquet(?) AS one", [str(path)]).fetchall()
+    except duckdb.Error as err:
+        why = str(err).partition("\n")[0]  # without the query
+        raise InputError(f"cannot read {clean(str(path))}: {clean(why)}; remove it and ingest again") from err
 
 
-def _write(path: pathlib.Path, table: Any) -> None:
+def _extend(database: duckdb.DuckDBPyConnection, path: pathlib.Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    present = [str(path)] if path.exists() else []
+    # A column that the file does not have yet is null in its rows. The month in the path is no column.
+    old = "FROM read_parquet(?, hive_partitioning = false) UNION ALL BY NAME" if present else ""
+    # Smaller row groups than DuckDB's own take less memory.
+    options = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960, USE_TMP_FILE false"
     with written_beside(path) as file:
-        pq.write_table(table, file, compression="zstd")
+        try:
+            sql = f"COPY ({old} SELECT {_NEW} FROM new) TO ? ({options})"
+            database.execute(sql, [*present, f"/proc/self/fd/{file.fileno()}"])
+        except duckdb.Error as err:
+            if present:
+                _read(database, path, "bit_xor(hash(one))")  # names a damaged file
+            raise InputError(f"cannot write {clean(str(path))}: {clean(str(err))}") from err
 
 
 @dataclass(frozen=True)
@@ -173,9 +191,7 @@ class History:
         self.files = [str(path) for path in files(folder)]
         if not self.files:
             raise InputError(f"{folder}: no results in this folder; fill it with: kappa ingest SITE")
-        self._database = duckdb.connect()
-        # Half of the memory for a query; the rest is for its results.
-        self._database.execute("SET memory_limit = '500MB'")
+        self._database = _connected()
         self._database.execute("SET VARIABLE files = ?", [self.files])
 
     def series(self, newest: int, across_nodes: bool = False, healthy: bool = False) -> list[MetricSeries]:

@@ -9,17 +9,15 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE
 from reports.history import dataset
 from reports.history.reader import load_figures
-from reports.history.rows import Rows
+from reports.history.rows import Rows, Table
 
 # Values held in memory before a write, about 100 MB.
 _BATCH = 250_000
@@ -74,23 +72,23 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics
     damaged: list[str] = []
     with dataset.locked(history):
         present = dataset.sessions(history)
-        batch: list[Any] = []
+        batch: list[Table] = []
         for read in _read_all(list(reports), frozenset(present), of_fabrics):
             table = read.table
             if again := present.intersection(read.sessions):
-                table = table.filter(pc.invert(pc.is_in(table["session"], pa.array(again))))
+                table = table.chosen(~np.isin(table.column("session"), [*again]))
             present.update(read.sessions)
             batch.append(table)
-            held += len(table)
-            values += len(table)
+            held += len(table.case_of)
+            values += len(table.case_of)
             new += len(read.sessions) - len(again)
             known += read.known + len(again)
             damaged += read.damaged
             if held >= _BATCH:
-                dataset.append(history, pa.concat_tables(batch))
+                dataset.append(history, batch)
                 batch, held = [], 0
         if held:
-            dataset.append(history, pa.concat_tables(batch))
+            dataset.append(history, batch)
     return Ingested(new, values, known, tuple(damaged))
 
 
@@ -101,7 +99,7 @@ class _Read:
     sessions: set[str]
     known: int
     damaged: list[str]
-    table: Any
+    table: Table
 
 
 def _read_all(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool) -> Iterator[_Read]:
@@ -109,7 +107,7 @@ def _read_all(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: 
     if len(reports) < _WORTH_PROCESSES:
         yield from map(read, ([report] for report in reports))
         return
-    # A process forked from one with threads (Arrow has some) may hang.
+    # A process forked from one with threads (DuckDB has some) may hang.
     context = multiprocessing.get_context("spawn")
     # A report has no cycles, so a garbage collector would search millions of objects in vain.
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context, initializer=gc.disable) as pool:
@@ -117,20 +115,20 @@ def _read_all(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: 
 
 
 def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool) -> _Read:
-    rows = Rows()
-    done = _Read(set(), 0, [], None)
+    rows, known = Rows(), 0
+    sessions: set[str] = set()
+    damaged: list[str] = []
     for path in reports:
         try:
             report = load_figures(path, present)
             uuid = report.session_info.uuid
-            if uuid in present or uuid in done.sessions:
-                done.known += 1
+            if uuid in present or uuid in sessions:
+                known += 1
             elif not of_fabrics and any(case.simulation for run in report.runs for case in run.testcases):
-                done.damaged.append(f"{clean(str(path))}: simulated results cannot go into a real site's history")
+                damaged.append(f"{clean(str(path))}: simulated results cannot go into a real site's history")
             else:
                 rows.add(report, clean(str(path)))
-                done.sessions.add(uuid)
+                sessions.add(uuid)
         except InputError as err:
-            done.damaged.append(str(err))
-    done.table = rows.table()
-    return done
+            damaged.append(str(err))
+    return _Read(sessions, known, damaged, rows.table())

@@ -6,9 +6,10 @@ import hashlib
 import json
 import math
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
-import pyarrow as pa
+import numpy as np
+from numpy.typing import NDArray
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
@@ -17,31 +18,23 @@ from kappa.core.record.model import SAME_ALLOCATION, CaseFacts
 from reports.history.reader import ReportFacts, bounded_figures
 from reports.verdict.metric_verdict import worse_sign
 
-_TEXT = pa.dictionary(pa.int32(), pa.string())
-SCHEMA = pa.schema(
-    [
-        ("time", pa.timestamp("us", tz="UTC")),
-        ("session", pa.string()),
-        ("run", pa.int32()),
-        *(
-            (name, _TEXT)
-            for name in ("mode", "purpose", "check_class", "family", "case", "parameters", "partition", "environ")
-        ),
-        *((name, _TEXT) for name in ("nodes", "metric", "unit")),
-        ("value", pa.float64()),
-        *((name, pa.float64()) for name in ("lower", "upper")),
-        *((name, _TEXT) for name in ("verdict", "node_check", "kernel", "driver", "mpi", "sha256", "files")),
-        ("suite_revision", _TEXT),
-        ("job_id", pa.string()),
-        # Older months lack these columns.
-        ("informational", pa.bool_()),
-        ("confirms", _TEXT),
-        ("of_node", pa.bool_()),
-    ]
-)
+_NAMES = ("mode", "purpose", "check_class", "family", "case", "parameters", "partition", "environ", "nodes")
+_OUTCOME = ("verdict", "node_check", "kernel", "driver", "mpi", "sha256", "files", "suite_revision", "job_id")
+#: Column -> its type in DuckDB.
+SCHEMA = {
+    "time": "TIMESTAMP WITH TIME ZONE",
+    "session": "VARCHAR",
+    "run": "INTEGER",
+    **dict.fromkeys((*_NAMES, "metric", "unit"), "VARCHAR"),
+    **dict.fromkeys(("value", "lower", "upper"), "DOUBLE"),
+    **dict.fromkeys(_OUTCOME, "VARCHAR"),
+    # Older months lack these columns.
+    "informational": "BOOLEAN",
+    "confirms": "VARCHAR",
+    "of_node": "BOOLEAN",
+}
 _METRIC = ("metric", "unit", "value", "lower", "upper", "informational", "of_node")
-_METRIC_SCHEMA = pa.schema([SCHEMA.field(name) for name in _METRIC])
-_CASE_SCHEMA = pa.schema([field for field in SCHEMA if field.name not in _METRIC])
+_DTYPES: dict[str, Any] = {"DOUBLE": float, "BOOLEAN": bool, "INTEGER": np.int32, "VARCHAR": object}
 #: Facts that may explain a change, with their display names. ``files`` is a hash over the specs and libraries.
 FACTS = {
     "kernel": "kernel",
@@ -53,6 +46,20 @@ FACTS = {
     "suite_revision": "suite revision",
 }
 NODE_FAMILY = "node/"
+
+
+class Table(NamedTuple):
+    """Hold rows by column; ``cases`` has the columns that the rows of a case share, once per case."""
+
+    cases: dict[str, NDArray[Any]]
+    metrics: dict[str, NDArray[Any]]
+    case_of: NDArray[np.intp]
+
+    def column(self, name: str) -> NDArray[Any]:
+        return self.metrics[name] if name in self.metrics else self.cases[name][self.case_of]
+
+    def chosen(self, rows: NDArray[np.bool]) -> "Table":
+        return Table(self.cases, {name: column[rows] for name, column in self.metrics.items()}, self.case_of[rows])
 
 
 class Rows:
@@ -125,17 +132,22 @@ class Rows:
             self._cases.append(facts)
             self._metrics += metrics
 
-    def table(self) -> Any:
-        # Convert the columns that the rows of a case share only once per case.
-        cases = pa.Table.from_pylist(self._cases, schema=_CASE_SCHEMA).take(pa.array(self._case_of, pa.int32()))
-        metrics = pa.Table.from_pylist(self._metrics, schema=_METRIC_SCHEMA)
-        columns = {name: table[name] for table in (cases, metrics) for name in table.column_names}
-        return pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+    def table(self) -> Table:
+        cases = {name: _column(self._cases, name) for name in SCHEMA if name not in _METRIC}
+        return Table(cases, {name: _column(self._metrics, name) for name in _METRIC}, np.array(self._case_of, np.intp))
 
 
-def _moment(text: str, source: str) -> datetime.datetime:
+def _column(rows: list[dict[str, Any]], name: str) -> NDArray[Any]:
+    values = [row[name] for row in rows]
+    if SCHEMA[name] == "VARCHAR":  # Equal texts share memory, also in the process that gets them.
+        same: dict[str, str] = {}
+        values = [same.setdefault(text, text) for text in values]
+    return np.array(values, _DTYPES.get(SCHEMA[name], "datetime64[us]"))
+
+
+def _moment(text: str, source: str) -> np.datetime64:
     try:
-        return datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z")
+        return np.datetime64(int(datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z").timestamp()), "s")
     except ValueError as err:
         raise InputError(
             f"{source}: session_info.time_start: expected a time like 20261121T054519+0000, "

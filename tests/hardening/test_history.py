@@ -5,13 +5,11 @@ import pathlib
 import random
 from functools import partial
 
-import pyarrow.parquet as pq
-
 from kappa.app.command.main import main
 from reports.history import dataset, ingest
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many
-from tests.unit.history.nights import night, write
+from tests.unit.history.nights import night, rows, write
 from tests.unit.reports.samples import latency
 
 NIGHTS = 12
@@ -27,9 +25,8 @@ def expected():
 def stored(history):
     """Session -> its values."""
     found = collections.defaultdict(list)
-    for path in dataset.files(history):
-        for row in pq.ParquetFile(path).read(columns=["session", "value"], use_threads=False).to_pylist():
-            found[row["session"]].append(row["value"])
+    for row in rows(history):
+        found[row["session"]].append(row["value"])
     return {session: sorted(values) for session, values in found.items()}
 
 
@@ -47,7 +44,7 @@ def test_killed_at_random_points(tmp_path, monkeypatch, least):
     for number, (session, values) in enumerate(expected().items()):
         cases = [{**latency(value=value), "name": f"OsuLatency %placement={part}"} for part, value in enumerate(values)]
         write(tmp_path / "runs", number, night(FIRST + number, cases, uuid=session))
-    # Load here the parts of Arrow that the first use would load, and not in each child.
+    # Load here the modules that the first use would load, and not in each child.
     ingest_all("whole")
     assert stored(tmp_path / "results/whole/history") == expected()
     assert len(dataset.files(tmp_path / "results/whole/history")) == 2

@@ -7,14 +7,14 @@ import signal
 import stat
 import time
 
-import pyarrow as pa
 import pytest
 
 from kappa.app.conduct import night
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from reports.history import dataset
 from tests.tiers import few_or_many
+from tests.unit.history.nights import history_of
+from tests.unit.reports.samples import latency
 
 
 @few_or_many("least", 20, 100)
@@ -54,15 +54,11 @@ def test_a_pipe_is_written_into_and_stays(tmp_path):
     os.close(reader)
 
 
-def append_to_history(folder):
-    dataset.append(folder, pa.table({"time": pa.array([0], pa.timestamp("us", tz="UTC"))}))
-
-
 @pytest.mark.parametrize(
     ("write", "name"),
     [
         (lambda folder: write_atomically(folder / "page.html", "text"), "page.html"),
-        (append_to_history, "values.parquet"),
+        (lambda folder: history_of(folder, [[latency()]]), "values.parquet"),
         (lambda folder: night.keep(folder, {"night": "2026-11-21"}), "night.json"),
     ],
 )

@@ -12,8 +12,7 @@ from kappa.core.ground.processes import StoppedError
 
 # Modules that take a tenth of a second or more to load, and modules that load most of the suite.
 HEAVY = {
-    "bokeh", "duckdb", "jinja2", "msgspec", "numpy", "pyarrow", "reframe", "rich", "ruamel", "ruptures", "scipy",
-    "yaml",
+    "bokeh", "duckdb", "jinja2", "msgspec", "numpy", "reframe", "rich", "ruamel", "ruptures", "scipy", "yaml",
 }  # fmt: skip
 # Their help lists fabrics' variants and kinds of fault, which are read with these.
 READERS = {"fabric": {"msgspec", "yaml"}, "fault-campaign": {"msgspec", "yaml"}}

@@ -6,6 +6,9 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import duckdb
+
+from reports.history.dataset import files
 from reports.history.ingest import ingest, reports_in
 from tests.unit.reports.samples import Document, latency, report
 
@@ -42,3 +45,17 @@ def history_of(folder: pathlib.Path, nights: Iterable[Sequence[Document]]) -> pa
         write(folder / "runs", number, night(number, cases))
     ingest(reports_in([folder / "runs"]), folder / "history")
     return folder / "history"
+
+
+def rows(history: pathlib.Path) -> list[dict[str, Any]]:
+    """The rows of the dataset, with times in UTC."""
+    found = []
+    with duckdb.connect() as database:
+        for path in files(history):
+            database.execute(
+                "SELECT * REPLACE (time AT TIME ZONE 'UTC' AS time) FROM read_parquet(?, hive_partitioning = false)",
+                [str(path)],
+            )
+            names = [column[0] for column in database.description or ()]
+            found += [dict(zip(names, row, strict=True)) for row in database.fetchall()]
+    return found

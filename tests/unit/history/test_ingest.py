@@ -1,22 +1,27 @@
 import json
 import os
+import resource
+import shutil
 
-import pyarrow.parquet as pq
+import duckdb
+import numpy as np
 import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import load_session
 from kappa.core.record.model import SAME_ALLOCATION
-from reports.history import dataset
 from reports.history import ingest as module
 from reports.history.dataset import History, files, sessions
 from reports.history.ingest import Ingested, ingest, reports_in
-from tests.unit.history.nights import history_of, night, with_facts, write
+from reports.history.rows import SCHEMA
+from tests.unit.history.nights import history_of, night, rows, with_facts, write
 from tests.unit.reports.samples import DATA, case, latency
 
-
-def rows(history):
-    return [row for path in files(history) for row in pq.ParquetFile(path).read().to_pylist()]
+# `ingest` of the revision before DuckDB wrote months made them with PyArrow 26: nights 0, 1 and 12 of `nights.py` with
+# a latency of 7.5, 8.5 and 9.5 us. Most text is encoded as dictionaries. January was written again with PyArrow without
+# the columns in `LATER`.
+FORMER = DATA.parent / "history"
+LATER = ("informational", "confirms", "of_node")
 
 
 def values(history):
@@ -82,17 +87,17 @@ def test_a_damaged_report_is_named_and_left_out(tmp_path, text, said):
     assert str(bad) in problem and said in problem
 
 
-def test_a_write_that_fails_leaves_the_month_as_it_was(tmp_path, monkeypatch):
+def test_a_write_that_fails_leaves_the_month_as_it_was(tmp_path):
+    """A limit on the size of files fails a write half-way, as a full disk does."""
     history = history_of(tmp_path, [[latency(value=1.0)]])
     write(tmp_path / "runs", 1, night(1, [latency(value=2.0)]))
-
-    def half(table, file, **_):
-        file.write(b"PAR1")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(dataset.pq, "write_table", half)
-    with pytest.raises(InputError, match="No space left"):
-        ingest(reports_in([tmp_path / "runs"]), history)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"cannot write .*month=2026-01/values.parquet: .*File too large"):
+            ingest(reports_in([tmp_path / "runs"]), history)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert values(history) == [1.0]
     assert [name for _, _, names in os.walk(history) for name in names if "part" in name] == []
 
@@ -100,6 +105,33 @@ def test_a_write_that_fails_leaves_the_month_as_it_was(tmp_path, monkeypatch):
 def test_a_damaged_month_is_named(tmp_path):
     history = history_of(tmp_path, [[latency()]])
     files(history)[0].write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match=r"month=2026-01.*remove it and ingest again"):
+        sessions(history)
+
+
+def test_a_month_with_a_damaged_column_is_named(tmp_path):
+    """Its sessions can be read, so that only the next write finds it."""
+    history = history_of(tmp_path, [[latency()]])
+    (path,) = files(history)
+    with duckdb.connect() as database:
+        place, size = database.execute(
+            "SELECT data_page_offset, total_compressed_size FROM parquet_metadata(?) WHERE path_in_schema = 'value'",
+            [str(path)],
+        ).fetchone()
+    content = bytearray(path.read_bytes())
+    content[place : place + size] = b"x" * size
+    path.write_bytes(content)
+    assert sessions(history) == {"night-0"}
+    write(tmp_path / "runs", 1, night(1, [latency()]))
+    with pytest.raises(InputError, match=r"cannot read .*month=2026-01.*remove it and ingest again"):
+        ingest(reports_in([tmp_path / "runs"]), history)
+    assert path.read_bytes() == content
+
+
+def test_a_foreign_parquet_file_is_named(tmp_path):
+    history = history_of(tmp_path, [[latency()]])
+    with duckdb.connect() as database:
+        database.execute("COPY (SELECT 1 AS a) TO ? (FORMAT parquet)", [str(files(history)[0])])
     with pytest.raises(InputError, match=r"month=2026-01.*remove it and ingest again"):
         sessions(history)
 
@@ -286,27 +318,65 @@ def test_what_was_measured_again_comes_with_the_report_that_it_lies_beside(tmp_p
     assert set(reports_in([path])) == set(reports_in([tmp_path])) == {path, again}
 
 
-def without_the_newest_columns(path):
-    pq.write_table(pq.ParquetFile(path).read().drop_columns(["informational", "confirms"]), path)
+@pytest.mark.parametrize("months", ["month=2026-01", "month=*"], ids=["without a column", "with and without"])
+def test_months_written_before_a_column_came_are_read(tmp_path, months):
+    for month in FORMER.glob(months):
+        shutil.copytree(month, tmp_path / month.name)
+    (series,) = History(tmp_path).series(30, healthy=True)
+    assert (series.values.tolist(), series.informational) == ([7.5, 8.5, 9.5][: len(series.values)], False)
+    assert History(tmp_path).changes(series, 0, len(series.values) - 1) == []
 
 
-def test_months_written_before_a_column_came_are_read(tmp_path):
-    history = history_of(tmp_path, [[latency()]] * 20)
-    for path in files(history):
-        without_the_newest_columns(path)
-        (series,) = History(history).series(30, healthy=True)
-        assert (len(series.values), series.informational) == (20, False)
-        assert History(history).changes(series, 0, 19) == []
-
-
-def test_a_month_written_before_a_column_came_is_appended_to(tmp_path):
-    history = history_of(tmp_path, [[latency()]])
-    without_the_newest_columns(files(history)[0])
-    write(tmp_path / "runs", 1, night(1, [latency(informational=["latency_8B"])]))
-    assert ingest(reports_in([tmp_path / "runs"]), history) == Ingested(1, 1, 1, ())
-    assert [row["informational"] for row in rows(history)] == [None, True]
+def test_months_of_a_former_revision_are_extended(tmp_path):
+    history = shutil.copytree(FORMER, tmp_path / "history")
+    former = rows(history)
+    for number in (2, 13):
+        write(tmp_path / "runs", number, night(number, [latency(value=1.5, informational=["latency_8B"])]))
+    assert ingest(reports_in([tmp_path / "runs"]), history) == Ingested(2, 2, 0, ())
+    january, february = [row for row in rows(history) if row["value"] == 1.5]
+    nothing = dict.fromkeys(LATER)
+    # The rows of former months stay as they are, in their order; a column that they lacked is null.
+    assert rows(history) == [former[0] | nothing, former[1] | nothing, january, former[2], february]
+    assert [row["informational"] for row in rows(history)] == [None, None, True, False, True]
     (series,) = History(history).series(30)
-    assert (len(series.values), series.informational) == (2, True)
+    assert (series.values.tolist(), series.informational) == ([7.5, 8.5, 1.5, 9.5, 1.5], True)
+
+
+def test_months_have_the_same_types_as_those_of_a_former_revision(tmp_path):
+    history = history_of(tmp_path, [[latency()]])
+    with duckdb.connect() as database:
+        former, now = (
+            database.execute("DESCRIBE FROM read_parquet(?, hive_partitioning = false)", [str(path)]).fetchall()
+            for path in (FORMER / "month=2026-02/values.parquet", *files(history))
+        )
+    assert now == former
+    assert {name: kind for name, kind, *_ in now} == SCHEMA
+
+
+def test_what_is_no_number_stays_so(tmp_path):
+    (row,) = rows(history_of(tmp_path, [[latency(value=float("nan"))]]))
+    assert np.isnan(row["value"])
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland"])
+@pytest.mark.parametrize(
+    "time, utc",
+    [("20260201T005959+0100", "2026-01-31 23:59"), ("20260131T230000-0100", "2026-02-01 00:00")],
+)
+def test_a_month_is_one_of_utc(tmp_path, monkeypatch, zone, time, utc):
+    monkeypatch.setenv("TZ", zone)
+    write(tmp_path / "runs", 0, night(0, [latency()], time_start=time))
+    ingest(reports_in([tmp_path / "runs"]), tmp_path / "history")
+    (row,) = rows(tmp_path / "history")
+    assert f"{row['time']:%Y-%m-%d %H:%M}" == utc
+    assert [path.parent.name for path in files(tmp_path / "history")] == [f"month={utc[:7]}"]
+
+
+def test_a_folder_may_have_any_name(tmp_path):
+    history = history_of(tmp_path / "it's [a] * \N{LATIN SMALL LETTER O WITH DIAERESIS}", [[latency(value=1.0)]])
+    write(history.parent / "runs", 1, night(1, [latency(value=2.0)]))
+    ingest([history.parent / "runs/001/run-report.json"], history)
+    assert sorted(values(history)) == [1.0, 2.0]
 
 
 def test_a_place_that_is_not_there_is_named(tmp_path):

@@ -12,7 +12,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.load import decoded
 from kappa.core.record.model import CaseFacts
 from reports.history import reader
-from reports.history.rows import Rows
+from reports.history.rows import SCHEMA, Rows
 from tests.unit.reports.samples import case, cases_of, latency, report
 
 DOCUMENT = report([latency(), case("PartitionHealth", suspects=["node1"], result="fail", census={})], uuid="night-0")
@@ -32,7 +32,7 @@ TOKENS = (
 def rows_of(parsed):
     rows = Rows()
     rows.add(parsed, "file")
-    return repr(rows.table().to_pylist())
+    return repr({name: rows.table().column(name).tolist() for name in SCHEMA})
 
 
 def fast(text):
