@@ -113,13 +113,14 @@ def _extend(database: duckdb.DuckDBPyConnection, path: pathlib.Path) -> None:
     # Smaller row groups than DuckDB's own take less memory.
     options = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960, USE_TMP_FILE false"
     with written_beside(path) as file:
+        target = f"/proc/self/fd/{file.fileno()}"
         try:
-            sql = f"COPY ({old} SELECT {_NEW} FROM new) TO ? ({options})"
-            database.execute(sql, [*present, f"/proc/self/fd/{file.fileno()}"])
+            database.execute(f"COPY ({old} SELECT {_NEW} FROM new) TO ? ({options})", [*present, target])
         except duckdb.Error as err:
             if present:
                 _read(database, path, "bit_xor(hash(one))")  # names a damaged file
-            raise InputError(f"cannot write {clean(str(path))}: {clean(str(err))}") from err
+            why = str(err).replace(target, str(path))
+            raise InputError(f"cannot write {clean(str(path))}: {clean(why)}") from err
 
 
 @dataclass(frozen=True)
