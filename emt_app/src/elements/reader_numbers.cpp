@@ -64,7 +64,7 @@ std::vector<double> Reader::initial(const std::string& key, std::string_view mea
     if (description_ != nullptr) {
         const Schema number = description_->of(kNumberKind);
         Schema kinds = Schema::array({number});
-        for (const std::size_t phases : {1, 3})  // both if the terminals decide, since a description has none
+        for (const std::size_t phases : {1U, 3U})  // both if the terminals decide, since a description has none
             if (count == 0 || count == phases) kinds.push_back(Description::list(number, phases, phases));
         description_->add(key, Schema::object({{"anyOf", kinds}, {"default", 0}}), std::string(meaning) + ", of all phases or of each; start zero only", false);
     }
