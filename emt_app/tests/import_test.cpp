@@ -76,8 +76,8 @@ double difference(const nlohmann::ordered_json& imported) {
 TEST(Matpower, ASolvedCaseHasItsVoltages) {
     for (const double dt : {10e-6, 50e-6, 200e-6})
         for (const bool machines : {true, false}) {
-            const double pi = difference(import_matpower(kNine, "nine", {dt, 60, false, machines}).emt_case);
-            const double waves = difference(import_matpower(kNine, "nine", {dt, 60, true, machines}).emt_case);
+            const double pi = difference(import_matpower(kNine, "nine", {{dt, 60, false, machines}}).emt_case);
+            const double waves = difference(import_matpower(kNine, "nine", {{dt, 60, true, machines}}).emt_case);
             std::printf("nine buses, %.0f us, %s: voltages off by %.1e per unit with pi sections, %.1e with travelling waves\n", dt * 1e6, machines ? "machines" : "EMFs", pi, waves);
             EXPECT_LT(pi, 1e-7);  // the solution is of branches with 1e-8 per unit more
             EXPECT_LT(waves, 1e-3);
@@ -86,7 +86,7 @@ TEST(Matpower, ASolvedCaseHasItsVoltages) {
 
 TEST(Matpower, LinesAreTravellingWavesWhereTheyTakeAStep) {
     const auto count = [](double dt, bool waves, const char* type) {
-        const auto imported = import_matpower(kNine, "nine", {dt, 60, waves, true});
+        const auto imported = import_matpower(kNine, "nine", {{dt, 60, waves, true}});
         return std::count_if(imported.emt_case["elements"].begin(), imported.emt_case["elements"].end(), [&](const auto& e) { return e["type"] == type; });
     };
     EXPECT_EQ(count(50e-6, true, "line"), 6);
@@ -240,7 +240,7 @@ TEST(Matpower, DispatchableLoadsAreNoMachines) {
 
 TEST(Matpower, MachinesAtTheSlackKeepTheirPowerButTheFirst) {
     const std::string text = kNine + "mpc.gen(end + 1, :) = mpc.gen(1, :);\nmpc.gen(end, 2:3) = [20 5];\n";
-    Simulation s(import_matpower(text, "two", {10e-6, 60, false, true}).emt_case.dump());
+    Simulation s(import_matpower(text, "two", {{10e-6, 60, false, true}}).emt_case.dump());
     s.run(1);
     EXPECT_NEAR(s.signal("G5.pe"), 20.0 / 100, 1e-3);
     EXPECT_NEAR(s.signal("G1.pe"), 51.641 / 100, 1e-3);

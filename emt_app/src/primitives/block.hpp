@@ -105,7 +105,7 @@ namespace EMT_KERNEL {
         for (int k = 1; k < slot.inputs; ++k) y = term[k] > y ? term[k] : y;
         x = constant(kMaximum, 0) != 0.0 ? y : x;
     }
-    if (slot.has(kAbsolute)) x = (constant(kAbsolute, 0) != 0.0) & (x < 0.0) ? -x : x;
+    if (slot.has(kAbsolute)) x = ((constant(kAbsolute, 0) != 0.0) & (x < 0.0)) ? -x : x;
     if (slot.has(kRoot)) {
         Vec y = x > 0.0 ? x : Vec{};
         for (int l = 0; l < kLanes; ++l) y[l] = __builtin_sqrt(y[l]);
