@@ -169,7 +169,8 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         self.prerun_cmds = [*self.prerun_cmds, sourced(self, "node_folder.sh", path)]
         self.executable = "fio"
         self.executable_opts = ['--filename="$folder/file"', *self.fio_options()]
-        self.job.launcher.options += ["--output=fio-%N.json"]
+        # A node on which fio fails must not end it on the others (hold_nodes.sh).
+        self.job.launcher.options += ["--output=fio-%N.json", "--kill-on-bad-exit=0"]
 
     # First: fio's exit status is the job's.
     def command_lines(self):

@@ -161,13 +161,15 @@ def test_long_packets_to_one_node_that_vanish_name_the_node_that_does_not_send_t
         assert "kernel does not send" in failure["operator_line"]
 
 
-def test_full_scratch_fails(suite):
+def test_full_scratch_names_its_node_alone(suite):
     # node1 is where the job of one node goes.
     with fault(suite, "node1", "fallocate -l $(df --output=avail -B1 /scratch | tail -n 1) /scratch/full || true",
                "rm -f /scratch/full"):  # fmt: skip
-        status, verdict = suite.run("-n", "PartitionHealth", "-n", "Fio%target=scratch", "--system=embedded:scratch")
+        checks = ("-n", "PartitionHealth", "-n", "Fio%target=scratch", "-n", "NodeScratch")
+        status, verdict = suite.run(*checks, "--system=embedded:scratch")
     assert status == FAIL
     assert {"Fio", "PartitionHealth"} & {case["check_class"] for case in verdict["cases"] if case["state"] == "fail"}
+    assert failure_of(verdict, "NodeScratch")["suspects"] == ["node1"]
 
 
 def test_drained_node_is_named(suite):

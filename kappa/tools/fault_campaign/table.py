@@ -22,7 +22,7 @@ Row = tuple[str, ...]
 
 def render(outcomes: Sequence[Outcome], settings: Sequence[Settings]) -> str:
     """Return the tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not
-    put down to its node.
+    put down to its node alone.
 
     :param settings: of each campaign that the outcomes are from.
     """
@@ -178,10 +178,10 @@ def _what_it_shows(faults: int, healthy: int) -> str:
 
 
 def _misses(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> str:
-    odd = [each for each in faults if not (each.detected and each.named_first) or false_diagnoses(each)]
+    odd = [each for each in faults if not (each.detected and each.named_alone) or false_diagnoses(each)]
     odd += [each for each in healthy if each.detected or each.names_a_node or not each.judged]
     if not odd:
-        return "Every fault was found, put down to the right node and judged correctly. No healthy round was blamed."
+        return "Every fault was found, and put down to the right node alone. No healthy round was blamed."
     rows: list[Row] = [("round", "fault", "node", "verdict", "named", "false diagnosis", "failed", "missing")]
     for outcome in sorted(odd, key=lambda outcome: outcome.number):
         fault = f"{outcome.kind}: {outcome.detail}" if outcome.kind else "none"

@@ -1,3 +1,5 @@
+import dataclasses
+
 from kappa.tools.fault_campaign.outcomes import Settings
 from kappa.tools.fault_campaign.table import render
 from tests.unit.tools.fault_campaign.samples import outcome
@@ -50,6 +52,8 @@ def test_how_soon_a_hang_is_named():
 def test_what_was_missed_is_listed():
     assert row(render([FOUND, MISSED], [SEED_7]), "2 ").split(" | ")[1:4] == ["full disk: ", "node1", "PASS"]
     assert "Every fault was found" in render([FOUND], [SEED_7])
+    with_another = dataclasses.replace(FOUND, suspects=(FOUND.node, "node4"))
+    assert row(render([with_another], [SEED_7]), f"{FOUND.number} ").split(" | ")[4] == f"{FOUND.node}, node4"
 
 
 def test_rates_of_each_check():
