@@ -1,5 +1,6 @@
 """A look at the processes of a job on this machine: real ones, running, sleeping and stopped."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import sys
 import pytest
 
 from reframe_checks.base.job_files import FOLDER
+from reframe_checks.parsers.job_scripts import hang
 from tests.waiting import PATIENCE_S, until
 
 JOB = f"kappa-{os.getpid()}"
@@ -88,6 +90,25 @@ def test_a_process_that_sleeps_until_a_file_answers_is_told_with_the_file(proces
     [found] = blocked()
     assert (found["pid"], found["state"]) == (waiting.pid, "S")
     assert str(tmp_path / "settings") in found["waits"] or found["waits"] == "wait_for_partner"
+
+
+# posix_spawn's parent waits in the kernel until the child has opened the file.
+BLOCKED = "import os; os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, %r, 0, 0)])"
+
+
+def test_a_process_that_waits_in_the_kernel_for_no_file_is_told_as_the_record_is_read(process, tmp_path):
+    file = tmp_path / "opened by nobody"
+    os.mkfifo(file)
+    parent = process(BLOCKED % str(file))
+    until(lambda: parent.pid in [each["pid"] for each in look()["blocked"]], "it waits")
+    [found] = [each for each in look()["blocked"] if each["pid"] == parent.pid]
+    os.close(os.open(file, os.O_WRONLY))  # the child ends
+    assert found["state"] == "D"
+    # search.py adds the node and the reason.
+    record = {"format": "kappa-hang", "version": 1, "how": "hang", "after_s": 9, "nodes": ["node7", "node8"]}
+    line = json.dumps({**record, "named": [{**found, "node": "node7", "reason": "blocked"}]})
+    [named] = hang(f"{line}\nsha256={hashlib.sha256(line.encode()).hexdigest()}\n").named
+    assert (named.pid, named.waits) == (parent.pid, "")
 
 
 @pytest.mark.parametrize("program", ["import time; time.sleep(1000)", "import sys; sys.stdin.read()"])

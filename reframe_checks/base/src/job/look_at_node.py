@@ -113,14 +113,18 @@ def text_at(pid, address):
             text = memory.read(MOST_PATH).partition(b"\0")[0]
     except (OSError, ValueError, OverflowError):
         return "a file"
-    return "".join(char if char.isprintable() else "?" for char in text.decode("utf-8", "replace"))
+    return printable(text.decode("utf-8", "replace"))
 
 
 def link_of(pid, descriptor):
     try:
-        return os.readlink(f"/proc/{pid}/fd/{descriptor & 0xFFFFFFFF}")[:MOST_PATH]
+        return printable(os.readlink(f"/proc/{pid}/fd/{descriptor & 0xFFFFFFFF}")[:MOST_PATH])
     except OSError:
         return "a file"
+
+
+def printable(text):
+    return "".join(char if char.isascii() and char.isprintable() else "?" for char in text)
 
 
 def heartbeat_of(pid):
@@ -171,7 +175,7 @@ def look():
             waits = waits_of(pid)
             # Most processes sleep. Some also sleep, killable, in a wait for a file system that does not answer.
             if states == "DD" or (waits and waits == waited):
-                blocked.append({**told, "waits": waits})
+                blocked.append({**told, "waits": waits} if waits else told)
         mapped = library_of(pid)
         library = library or mapped
         if mapped and now["program"] not in ("srun", "mpirun", "orted", "prted", "hydra_pmi_proxy"):
