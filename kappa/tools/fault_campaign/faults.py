@@ -10,6 +10,7 @@ import pathlib
 import random
 import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from kappa.tools.fault_campaign.cluster import Cluster, cpu_limit, disk_limit, l
 Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
 # Slurm notices a lost node after SlurmdTimeout, here 20 s.
 NOTICED_WITHIN_S = 60
+SLOW_S = 10
 SOURCES = pathlib.Path(__file__).parent / "src"
 _FAKES = "/run/fault-$(uname -n)"
 
@@ -154,6 +156,29 @@ def slow_cpu(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def slow_at_first(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    cores = draw.randrange(5, 11) / 100
+    over = threading.Event()
+
+    def limit_each() -> None:
+        known: set[int] = set()
+        while not over.wait(0.05):
+            ranks = set(cluster.pids(node, "kappa-measure", "node"))
+            if ranks - known:
+                with limited(cluster, node, *cpu_limit(cores)):
+                    over.wait(SLOW_S)
+            known |= ranks
+
+    limiting = threading.Thread(target=limit_each)
+    limiting.start()
+    try:
+        yield f"{cores:g} cores' time for {SLOW_S} s"
+    finally:
+        over.set()
+        limiting.join()
+
+
+@contextlib.contextmanager
 def slow_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     mb_per_s = draw.randrange(5, 21)
     device = cluster.on(node, "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
@@ -278,4 +303,8 @@ OF_BITS = (
          preloads=True),
     Kind("wrong payload", False, "one in 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
          preloads=True),
+)  # fmt: skip
+OF_SPEED = (
+    Kind("slow at first", False, "for the first 10 s of `NodeSweep`, the node has the time of 0.05–0.1 cores",
+         slow_at_first),
 )  # fmt: skip

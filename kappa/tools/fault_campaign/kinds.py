@@ -9,7 +9,7 @@ _ALL = (
     *faults.KINDS, *node_state.KINDS, *jobs.OF_HANGS, *jobs.OF_SOFTWARE, *jobs.OF_USERS, *jobs.OF_RANKS,
     *jobs.OF_NETWORK, *faults.OF_BITS, *node_state.OF_SCRATCH, *node_state.OF_SURROUNDINGS,
     *packets.OF_PACKETS, *packets.OF_TCP,
-    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES,
+    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES, *faults.OF_SPEED,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}
 # Kind of fault -> checks that measure what it changes. If a node is lost, jobs on all nodes cannot start. Their checks
@@ -27,6 +27,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "lossy link": ("PairSweep", "PeerExchange"),
     # TCP needs processor time.
     "slow CPU": ("NodeSweep", "PairSweep"),
+    "slow at first": ("NodeSweep",),
     "slow disk": ("NodeScratch", "EmtIoEachNode"),
     "full disk": ("NodeScratch", "EmtIoEachNode", "PartitionHealth"),
     "dead slurmd": ("PartitionState",),
