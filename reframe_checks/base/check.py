@@ -27,6 +27,7 @@ from reframe_checks.base.patient_slurm import outlast_slurm, wait_at_limit
 from reframe_checks.base.provenance import ProvenanceRecorder
 from reframe_checks.base.reframe_internals import (
     ask_slurm_less,
+    free_places_of_failed_cases,
     keep_out_nodes_of,
     look_for_who_is_warned_only_to_warn,
     note_variables_given,
@@ -44,6 +45,7 @@ ask_slurm_less()
 note_variables_given()
 outlast_slurm()
 wait_at_limit()
+free_places_of_failed_cases()
 keep_journal()
 
 # The default modes of a check; a check tags itself for other modes.

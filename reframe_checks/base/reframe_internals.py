@@ -22,6 +22,7 @@ from reframe.core.runtime import runtime
 from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
 from reframe.frontend.executors import RegressionTask
+from reframe.frontend.executors.policies import AsynchronousExecutionPolicy
 from reframe.frontend.reporting import RunReport
 
 from reframe_checks.parsers.slurm import expand_nodes
@@ -151,6 +152,23 @@ def as_reported(task, info) -> tuple[int, dict]:
     report.update_session_info({"uuid": info.get("uuid", "")})
     report.update_run_stats(types.SimpleNamespace(runs=lambda: [(number, [task])]))
     return number, report["runs"][0]["testcases"][0]
+
+
+def free_places_of_failed_cases() -> None:
+    """Free the place of a case that fails after its job, for instance in a hook.
+
+    ReFrame 4.10 counts it as running for ever: after ``max_jobs`` such cases it would start no other, and never end.
+    """
+    execute = AsynchronousExecutionPolicy._exec_stage
+
+    def execute_and_free(policy, task, stages):
+        done = execute(policy, task, stages)
+        if not done:
+            for places in policy._partition_tasks.values():
+                places.discard(task)
+        return done
+
+    AsynchronousExecutionPolicy._exec_stage = execute_and_free
 
 
 _given: set[str] = set()

@@ -36,7 +36,7 @@ SETTINGS = """
 site_configuration = {
     "systems": [{"name": "here", "hostnames": [".*"], "partitions": [{
         "name": "local", "scheduler": "local", "launcher": "local", "environs": ["plain"],
-        "prepare_cmds": ["echo prepared"],
+        "prepare_cmds": ["echo prepared"], "max_jobs": 2,
     }]}],
     "environments": [{"name": "plain"}],
     "general": [{"trap_job_errors": True, "report_file": "report.json"}],
@@ -51,9 +51,12 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.record.model import hash_without_added
 from reframe_checks.base.case_journal import keep_journal
-from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended, registered_checks
+from reframe_checks.base.reframe_internals import (
+    begin_job_script, copy_of_ended, free_places_of_failed_cases, registered_checks,
+)
 
 keep_journal()
+free_places_of_failed_cases()
 
 
 class JudgedWhileItRuns(rfm.RunOnlyRegressionTest, special=True):
@@ -110,11 +113,26 @@ class Failing(rfm.RunOnlyRegressionTest):
     @rfmb.sanity_function
     def read(self):
         return True
+
+
+@rfm.simple_test
+class FailsAfterItsJob(rfm.RunOnlyRegressionTest):
+    valid_systems, valid_prog_environs = ["*"], ["*"]
+    number = rfmb.parameter([1, 2, 3])
+    executable = "true"
+
+    @rfmb.run_after("run")
+    def fail(self):
+        raise SanityError("after the job")
+
+    @rfmb.sanity_function
+    def read(self):
+        return True
 """
 
 
 def passes_with(version_path: str, folder: pathlib.Path) -> None:
-    """Run the checks above, including one that fails, with the ReFrame on ``version_path``."""
+    """Run the checks above, including four cases that fail, with the ReFrame on ``version_path``."""
     (folder / "settings.py").write_text(SETTINGS)
     (folder / "internals.py").write_text(CHECK)
     (folder / "journal").touch()
@@ -130,7 +148,7 @@ def passes_with(version_path: str, folder: pathlib.Path) -> None:
         },
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert re.search(r"^\[  FAILED  \] Ran 2/2 test case\(s\) .*\(1 failure", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^\[  FAILED  \] Ran 5/5 test case\(s\) .*\(4 failure", done.stdout, re.MULTILINE), done.stdout
     assert "job exited with exit code 1" in done.stdout
     cases_are_noted(json.loads((folder / "report.json").read_text()), (folder / "journal").read_text())
     running, failing = (next(folder.glob(f"stage/**/{name}*/rfm_job.sh")) for name in ("Running", "Failing"))
@@ -151,7 +169,7 @@ def cases_are_noted(report, journal):
         {case["name"]: (case["result"], case["perfvalues"], case["fail_reason"], case["jobid"]) for case in cases}
         for cases in (noted["runs"][0]["testcases"], report["runs"][0]["testcases"])
     ]
-    assert cases[0] == cases[1] and len(cases[0]) == 2
+    assert cases[0] == cases[1] and len(cases[0]) == 5
 
 
 def test_with_the_installed_version(tmp_path):
