@@ -45,7 +45,7 @@ CHECKS = (
 # This check sees a preloaded library itself, not its effect.
 SEES_LIBRARIES = "SoftwareInventory"
 # Jobs that hang end by their own limits, one after the other.
-ROUND_SECONDS = 1500
+ROUND_SECONDS = 2400
 ENDING_SECONDS = 300
 # Number of the first healthy round after the blocks. It does not depend on the number of blocks.
 FIRST_EXTRA = 1_000_000
