@@ -103,6 +103,7 @@ HINTS = {
     "lost": "check `scontrol show node`, the node's console and its slurmd log",
     "address": "check `ip addr` on the node, and give each node its own address",
     "link": "check the firewalls (`nft list ruleset`), the routes, and the MTU of every port on the path",
+    "launcher": "run `srun --mpi=list` on the node; compare its Slurm plug-ins and PMIx library with another node's",
     "mpi": "start MPI on this node alone; compare its MPI and PMIx packages, configuration files and firewall with "
     "another node's",
     "crashed": "check `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
@@ -267,6 +268,7 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
         "lost": "Slurm reports it as DOWN",
         "unseen": f"does not see {folder}, or may not write there",
         "silent": "no step starts there, while steps start on the other nodes",
+        "launcher": "srun on this node starts no step of this kind, but srun on another node does",
         "unexecutable": f"it cannot execute files in {folder} (mounted noexec?), so Slurm ends each task",
     }
     return others[named.reason]

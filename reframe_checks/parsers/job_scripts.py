@@ -24,7 +24,7 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 #: Reasons of a process: it is stopped, or waits in the kernel. ``base/src/job/search.py`` describes those of a node.
 PROCESS_REASONS = ("stopped", "blocked")
-NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable")
+NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "launcher", "mpi", "crashed", "unexecutable")
 #: Reasons of a node that the watch explains in ``said``.
 SAID_REASONS = ("address", "link", "crashed")
 
@@ -98,7 +98,17 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
 
     node: Text
     reason: Literal[
-        "stopped", "blocked", "lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable"
+        "stopped",
+        "blocked",
+        "lost",
+        "unseen",
+        "silent",
+        "address",
+        "link",
+        "launcher",
+        "mpi",
+        "crashed",
+        "unexecutable",
     ]
     said: Text = ""
     peer: Text | None = None

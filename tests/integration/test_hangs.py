@@ -11,6 +11,7 @@ import pytest
 
 from kappa.tools.fault_campaign.cluster import Cluster
 from kappa.tools.fault_campaign.faults import replaced
+from kappa.tools.fault_campaign.jobs import CONFIGURATION, PMIX
 from reframe_checks.base import job_files
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.repeating import timing
@@ -125,13 +126,19 @@ def test_mpi_is_tried_beside_a_measurement(suite, launcher, options):
 
 @long
 @timing(LATE)
-def test_an_mpi_that_does_not_start_is_named(suite):
+@pytest.mark.parametrize(
+    ("node", "path", "make", "told"),
+    [("node2", CONFIGURATION, 'mkfifo "$fake"', "MPI does not start with"),
+     ("node1", PMIX, 'head -c 4096 /dev/urandom > "$fake"', "srun on this node starts no step")],
+    ids=["MPI on another node", "srun on the first node"],
+)  # fmt: skip
+def test_an_mpi_that_does_not_start_is_named(suite, node, path, make, told):
     cluster = Cluster(suite.state, suite.results)
-    with replaced(cluster, "node2", "/etc/openmpi/openmpi-mca-params.conf", 'mkfifo "$fake"'):
+    with replaced(cluster, node, path, make):
         case, verdict = validate_pairs(suite)
-    assert (case["state"], case["suspects"]) == ("fail", ["node2"])
-    assert [suspect["node"] for suspect in verdict["suspects"]] == ["node2"]
-    assert "MPI does not start with" in case["operator_line"]
+    assert (case["state"], case["suspects"]) == ("fail", [node])
+    assert [suspect["node"] for suspect in verdict["suspects"]] == [node]
+    assert told in case["operator_line"]
 
 
 @long

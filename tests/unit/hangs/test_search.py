@@ -35,6 +35,7 @@ def search(monkeypatch):
 
     class Steps:
         left, down, mpi, tries, exchanged, refusing, have = NODES, (), (), 0, (), (), NODES
+        without_srun = ()
 
         def nodes_left(self):
             return self.left
@@ -50,6 +51,9 @@ def search(monkeypatch):
         def starts_of_mpi(self, groups, *_):
             self.tries += 1
             return [not {*self.mpi} & {*group} for group in groups]
+
+        def launches(self, nodes, *_):
+            return [node not in self.without_srun for node in nodes]
 
         def exchange(self, nodes):
             return [*self.exchanged]
@@ -132,6 +136,14 @@ def test_a_node_that_cannot_execute_the_prolog_of_a_job_that_failed_is_named(sea
     assert search(node3={"unexecutable": True}) == []
     # Such a job runs without a prolog, so that it has failed for another reason.
     assert search(failed=True, node1={"unexecutable": True}) == []
+
+
+def test_a_first_node_whose_srun_starts_nothing_is_named(search):
+    # Then srun starts MPI on no group of nodes.
+    assert search(failed=True, without_srun=["node1"], mpi=NODES) == [("node1", "launcher")]
+    assert search(failed=True, without_srun=NODES, mpi=NODES) == []
+    # The first node's srun starts all ranks.
+    assert search(failed=True, without_srun=["node2"], mpi=()) == []
 
 
 def test_a_prolog_that_fails_is_told_where_it_keeps_every_step_from_starting(search):

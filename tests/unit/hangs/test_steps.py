@@ -23,6 +23,18 @@ def test_one_rank_that_met_all_others_is_enough(tmp_path, printed, starts):
     assert steps.starts_of_mpi([["node1", "node2"]], 1, "libmpi.so", [str(launcher)]) == [starts]
 
 
+def test_srun_works_on_a_node_if_a_step_inside_a_step_prints(monkeypatch):
+    steps, asked = importlib.import_module("steps"), []
+
+    def step(nodes, mpi):
+        asked.append((*nodes, mpi))
+        return ["false"] if (*nodes, mpi) == ("node1", "pmix") else ["env"]
+
+    monkeypatch.setattr(steps, "_step", step)
+    assert steps.launches(["node1", "node2"], 1, ["srun", "--mpi=pmix"]) == [False, True]
+    assert asked == [("node1", "none"), ("node1", "pmix"), ("node2", "none"), ("node2", "pmix")]
+
+
 def test_a_program_runs_where_it_is_and_finds_its_libraries(tmp_path, monkeypatch):
     """On this machine, with the step's own command."""
     steps = importlib.import_module("steps")

@@ -11,6 +11,8 @@
   unless the kernel of one refuses to send (``exchanged.py``);
 - ``unexecutable``: the measurement failed, and the node cannot execute files of the job's folder, but the first node
   can. Slurm then ended the tasks, whose prolog lies in that folder;
+- ``launcher``: the measurement failed, and twice, srun on the first node started no step with the measurement's type of
+  MPI, but srun on another node did;
 - ``mpi``: twice, MPI did not start with this node, but it starts on all others together (``halves.py``);
 - ``crashed``: the first failed task of the measurement crashed there (``crashed.py``). If its program could not be
   run, another node has the program.
@@ -72,7 +74,7 @@ class Search:
             self.tried_s = elapsed_s
             if failed:
                 self.find_library()
-                found = self.without_mpi(nodes, told)
+                found = self.without_launcher(nodes) or self.without_mpi(nodes, told)
             else:
                 found = speaking_against(steps.exchange(nodes)) or self.without_mpi(nodes, told)
         ended = self.not_everywhere(crashed(self.nodes, said, steps.names), nodes) if failed else []
@@ -87,6 +89,15 @@ class Search:
             return ended
         others = [node for node in nodes if node not in {one["node"] for one in ended}]
         return ended if steps.runs_on(others[:MOST_ASKED], self.program) else []
+
+    def without_launcher(self, nodes):
+        """Return a finding if srun does not work on the first node, from which all ranks are started."""
+
+        def tried(groups, patience):
+            return steps.launches([node for [node] in groups], patience, self.launcher)
+
+        found = not_working(nodes[:2], tried) if self.launcher[0] == "srun" else []
+        return [{"node": node, "reason": "launcher"} for node in found if node == nodes[0]]
 
     def without_mpi(self, nodes, told):
         """Return findings of nodes with which MPI does not start; none if no MPI library is known."""
