@@ -19,7 +19,7 @@ from kappa.core.vocabulary.modes import MODES, modes_here
 from reframe_checks.base.case_journal import keep_journal
 from reframe_checks.base.cases import Parameters, Registered, StatedCost, Tuning
 from reframe_checks.base.evidence import EvidenceRecorder
-from reframe_checks.base.hang_watch import HangWatch, SeesFolder
+from reframe_checks.base.hang_watch import FirstNodeBegins, HangWatch
 from reframe_checks.base.job_files import InImage
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.metrics import References, Strictness
@@ -61,7 +61,7 @@ def feature_choices(needs):
 
 class SystemCheck(
     rfm.RunOnlyRegressionTest, InImage, Parameters, Strictness, References, EvidenceRecorder, ProvenanceRecorder,
-    Tuning, Launching, LoadWatch, HangWatch, SameAllocation, Simulated, Registered, StatedCost, SeesFolder,
+    Tuning, Launching, LoadWatch, HangWatch, SameAllocation, Simulated, Registered, StatedCost, FirstNodeBegins,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself; it runs no program of an environment.

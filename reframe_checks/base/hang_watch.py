@@ -93,6 +93,11 @@ _OF_CONTROLLER = re.compile(
     "Unable to contact slurm controller|Socket timed out|Zero Bytes|Communication"
     "|Invalid job id|Job is pending|Job/step already complet|has expired"
 )
+# What Slurm's daemon or the loader says on the job's standard error if the script cannot begin.
+_NOT_BEGUN = re.compile(
+    r"^(?:slurmstepd\S*: error: .*(?:[Tt]ask[_-]?[Pp]rolog|execve\(\)).*|.*error while loading shared libraries: .*)$",
+    re.M,
+)
 HINTS = {
     "stopped": "find who stopped the process: a debugger, a user or a tool of the site",
     "blocked": "check `dmesg` and the file systems of the node; /proc/PID/stack shows where the process waits",
@@ -274,19 +279,36 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
     return others[named.reason]
 
 
-class SeesFolder(rfm.RegressionTestPlugin):
-    """Name a first node that does not see the job's folder: Slurm cannot open the output there, so no line runs.
+class FirstNodeBegins(rfm.RegressionTestPlugin):
+    """Name a first node on which no line of the job's script runs. For the other nodes, the watch does this.
 
-    If this machine cannot write to the folder either, no node is named. For the other nodes, the watch does this.
+    Either the node does not see the job's folder, so that Slurm cannot open the output, or it cannot start the script.
+    If this machine cannot write to the folder, no node is named.
     """
 
     @rfmb.run_after("run")
-    def say_who_does_not_see_the_folder(self):
-        if not runs_in_slurm(self) or self.is_dry_run() or self.has_output():
+    def say_who_did_not_begin(self):
+        if not runs_in_slurm(self) or self.is_dry_run():
             return
         # A job that Slurm ended may not have begun. Without accounting, ReFrame takes all other jobs for completed.
         if not self.job.nodelist or any(state in str(self.job.state) for state in ENDED_BY_SLURM):
             return
+        if self.has_output():
+            self.say_who_cannot_start_the_script()
+        else:
+            self.say_who_does_not_see_the_folder()
+
+    def say_who_cannot_start_the_script(self):
+        if PROVENANCE_FILE in os.listdir(self.stagedir):
+            return
+        told = None
+        with contextlib.suppress(OSError):
+            told = _NOT_BEGUN.search(read_end(pathlib.Path(self.stagedir, str(self.job.stderr)), MOST_BYTES))
+        if told:
+            why = f"the job's script did not begin there: {one_line(clean(told.group()), 200)}"
+            self.blame("crash", {(self.job.nodelist[0],): ("crashed", why)})
+
+    def say_who_does_not_see_the_folder(self):
         try:
             write_atomically(pathlib.Path(self.stagedir, "written_here"), "as a job would\n")
         except InputError as err:

@@ -1,4 +1,4 @@
-"""A job without an output: its first node does not see the folder, or no node can write there."""
+"""A job whose script did not begin: the first node does not see the folder or cannot start the script, or none can."""
 
 import types
 
@@ -7,7 +7,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.errors import InputError
 from reframe_checks.base import hang_watch
-from reframe_checks.base.hang_watch import SeesFolder
+from reframe_checks.base.hang_watch import FirstNodeBegins
 from tests.stand_in import StandIn
 
 
@@ -18,12 +18,12 @@ def ended(tmp_path, monkeypatch):
     blamed = []
 
     def look(state="FAILED", nodelist=("node3", "node4")):
-        job = types.SimpleNamespace(stdout="rfm_job.out", nodelist=list(nodelist), state=state)
+        job = types.SimpleNamespace(stdout="rfm_job.out", stderr="rfm_job.err", nodelist=list(nodelist), state=state)
         check = StandIn(
-            SeesFolder, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
+            FirstNodeBegins, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
             blame=lambda how, nodes: blamed.append(nodes),
         )  # fmt: skip
-        check.say_who_does_not_see_the_folder()
+        check.say_who_did_not_begin()
         return blamed
 
     return look
@@ -37,6 +37,30 @@ def test_the_first_node_of_a_job_without_output_is_named(ended, tmp_path, state)
 def test_a_job_that_began_or_never_got_a_node_names_nobody(ended, tmp_path):
     assert ended(state="CANCELLED") == ended(nodelist=()) == []
     (tmp_path / "rfm_job.out").touch()
+    assert ended() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("slurmstepd-node3: error: TaskProlog failed status=1", True),
+        ("slurmstepd: error: execve(): /var/spool/slurmd/job00012/slurm_script: No such file or directory", True),
+        ("/bin/bash: error while loading shared libraries: libtinfo.so.6: invalid ELF header", True),
+        ("slurmstepd: error: *** JOB 5 ON node3 CANCELLED AT 2026-11-27T23:00:00 ***", False),
+        ("module: command not found", False),
+    ],
+)
+def test_a_first_node_that_cannot_start_the_script_is_named(ended, tmp_path, line, named):
+    (tmp_path / "rfm_job.out").touch()
+    (tmp_path / "rfm_job.err").write_text(f"a site's greeting\n{line}\n")
+    crashed = {("node3",): ("crashed", f"the job's script did not begin there: {line}")}
+    assert ended() == ([crashed] if named else [])
+
+
+def test_a_prolog_that_failed_after_the_script_began_is_left_to_the_watch(ended, tmp_path):
+    for name in ("rfm_job.out", "provenance.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "rfm_job.err").write_text("slurmstepd-node4: error: TaskProlog failed status=1\n")
     assert ended() == []
 
 
