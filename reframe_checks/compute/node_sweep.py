@@ -88,7 +88,6 @@ class NodeSweep(NodeSweepCheck):
         for kernel, unit in ((TRIAD, "MB/s"), (GFLOPS, "Gflop/s")):
             self.record_per_node(kernel, unit, self.of_node[kernel])
             self.record_per_node(f"{kernel}_slowest_core", unit, self.of_slowest_core[kernel])
-        self.record_findings(self.judged())
         wrong = [f"core {core} of {node}" for node, speeds in nodes.items() for core in speeds.wrong]
         if wrong:
             self.suspects = sorted(node for node, speeds in nodes.items() if speeds.wrong)
@@ -98,6 +97,7 @@ class NodeSweep(NodeSweepCheck):
             raise SanityError(
                 f"expected results of {self.cores_per_node} cores on {', '.join(few)}; check the binding of tasks"
             )
+        self.record_findings(self.judged())
         return self.require_all_nodes(nodes)
 
     def judged(self):

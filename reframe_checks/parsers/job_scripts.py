@@ -206,9 +206,12 @@ def snapshots(text: str) -> tuple[Snapshot, ...]:
 def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> LoadByOthers | None:
     """Return the load by other programs on the machine that all ``nodes`` share; ``None`` if no time passed.
 
-    Busy times cover the whole machine and come from any node. The job's own use is the sum over its nodes.
+    Busy times cover the cores that a node may use, and come from any node that may use the most. The job's own use is
+    the sum over its nodes.
     """
     everything = sorted((each for of_node in nodes.values() for each in of_node), key=lambda each: each.at_s)
+    cores = max((each.cores for each in everything), default=0)
+    everything = [each for each in everything if each.cores == cores]
     if not everything or everything[-1].at_s <= everything[0].at_s:
         return None
     first, last = everything[0], everything[-1]

@@ -1,4 +1,4 @@
-"""Decide which failures the load of other programs excuses, where virtual nodes share a machine.
+"""Decide which failures the load of other programs excuses, where virtual nodes share a machine, and who is named.
 
 Load excuses only a metric that load can change. It excuses no fact and no *steady* metric (free space, sizes, counts).
 It also excuses no metric that three measurements find more than ten times out of bounds, or for which three
@@ -6,6 +6,8 @@ measurements name the same node (docs/architecture.md).
 """
 
 from dataclasses import replace
+
+from msgspec import structs
 
 from kappa.core.record.model import Case
 from reports.verdict.bounds import headroom
@@ -20,11 +22,20 @@ FAR_TIMES = 10.0
 def judge_attempt(case: Case) -> CaseVerdict:
     """Judge one attempt at ``case``; a failure that load excuses becomes INCOMPLETE."""
     found = judge_case(case)
-    if not (found.state is State.FAIL and case.robbed and found.by_figures_alone) or any(_steady(found)):
+    if found.state is State.FAIL and not found.by_figures_alone:
+        return replace(found, case=_without_speeds(case))
+    if not (found.state is State.FAIL and case.robbed) or any(_steady(found)):
         return found
     remedy = "run the case again on an idle machine; a metric that is out of bounds then is a fault"
     busy = Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
     return replace(found, state=State.INCOMPLETE, gaps=(*found.gaps, busy))
+
+
+def _without_speeds(case: Case) -> Case:
+    """Leave out what a case found of nodes' speeds before it failed for another reason: nothing re-measures that."""
+    left = tuple(one for one in case.findings if one.slowdown is None)
+    only_slow = {one.name for one in case.findings}.difference(*(one.nodes for one in left))
+    return structs.replace(case, findings=left, suspects=tuple(node for node in case.suspects if node not in only_slow))
 
 
 def names_nodes_beside_load(found: CaseVerdict) -> bool:

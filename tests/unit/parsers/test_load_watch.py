@@ -48,6 +48,15 @@ def test_nodes_that_share_a_machine_use_it_together():
     assert all(cores > 1 for cores in alone.values())  # each node takes the others' use for a stranger's
 
 
+def test_a_node_that_may_use_fewer_cores_counts_fewer_busy_seconds():
+    nodes = {
+        "node1": snapshots(line(100, 20, 1, cores=1) + second(111, 24, 4, cores=1)),
+        "node2": snapshots(line(101, 52, 2) + second(110, 70, 6)),
+    }
+    taken = taken_of_machine(nodes)
+    assert (taken.cores, taken.of_cores) == (pytest.approx((18 - 3 - 4) / 9), 2)
+
+
 def test_one_look_says_nothing():
     assert taken_of_machine({"node1": snapshots(line(100, 50, 5))}) is None
     assert taken_of_machine({}) is None

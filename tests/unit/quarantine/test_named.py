@@ -98,7 +98,12 @@ def test_what_is_bad_on_other_nodes_too_names_nobody(named):
 
 
 def test_a_fact_needs_no_second_look(named):
-    assert named(measured(BAD, fail_phase="sanity", **names("node2"))) == {"node2": ["facts"]}
+    fact = {"suspects": ["node2"], "findings": [finding("node2", slowdown=None)]}
+    assert named(measured(BAD, fail_phase="sanity", **fact)) == {"node2": ["facts"]}
+
+
+def test_a_speed_beside_a_failure_that_nothing_re_measures_names_nobody(named):
+    assert named(measured(BAD, fail_phase="sanity", **names("node2"))) == {}
 
 
 def test_a_failure_that_names_nobody(named):

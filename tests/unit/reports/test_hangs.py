@@ -98,3 +98,11 @@ def test_what_slurm_ended_blames_no_node_by_elimination(judged):
         lost = failed(["node1", "node2"], ended_by_slurm=ended)
         verdict = judged([passed, lost])
         assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, suspects)
+
+
+def test_a_slow_node_of_a_measurement_without_a_value_is_not_named(judged):
+    slow, wrong = finding("node4", slowdown=3.9), finding("node3", score=None, slowdown=None, evidence="wrong result")
+    for findings, suspects in (([slow], []), ([slow, wrong], ["node3"])):
+        nodes = [each["name"] for each in findings]
+        verdict = judged([failed(["node3", "node4"], suspects=nodes, findings=findings)])
+        assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, suspects)

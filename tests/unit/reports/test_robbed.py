@@ -128,7 +128,8 @@ def test_a_crash_is_a_failure_whoever_used_the_machine(judged):
 
 
 def test_a_fact_of_a_node_is_its_own_whoever_used_the_machine(judged):
-    verdict = judged(measured(BAD, **BUSY, **named("node2"), fail_phase="sanity"))
+    fact = {"suspects": ["node2"], "findings": [finding("node2", slowdown=None)]}
+    verdict = judged(measured(BAD, **BUSY, **fact, fail_phase="sanity"))
     assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, ["node2"])
 
 
