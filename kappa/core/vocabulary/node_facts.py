@@ -104,6 +104,7 @@ NODE_FACTS = {
     "limit.pending_signals*": Fact(
         "limit of pending signals, which the kernel derives from the node's memory", Rule.HALF, hint=_LIMITS
     ),
+    "limit.shared_memory_kib": Fact("size of /dev/shm", Rule.HALF, "KiB", hint="compare the options of its mount"),
     "limit.*": Fact("a task's resource limits: soft (`ulimit -Sa`) and, with `_hard`, hard (`ulimit -Ha`)",
                     Rule.EQUAL, hint=_LIMITS),
     "task.*": Fact(

@@ -37,6 +37,8 @@ def facts():
         found[name] = limit(soft)
         # Programs can raise their limit up to the hard one.
         found[name + "_hard"] = limit(hard)
+    space = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+    found["limit.shared_memory_kib"] = space and space.f_blocks * space.f_frsize >> 10
     found["limit.promised_memory_mib"] = promised_memory_mib()
     found["limit.group_memory_mib"] = group_memory_mib()
     found["limit.group_processes"] = lowest_of_groups("pids", "pids.max", "pids.max")
@@ -44,10 +46,8 @@ def facts():
 
 
 def for_survey():
-    """Return hard limits, the size of /dev/shm and the memory that Slurm promises for each CPU."""
+    """Return hard limits and the memory that Slurm promises for each CPU."""
     found = {name + "_hard": limit(resource.getrlimit(number)[1]) for name, number in LIMITS.items()}
-    space = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
-    found["limit.shared_memory_kib"] = space and space.f_blocks * space.f_frsize >> 10
     found["limit.promised_memory_mib_per_cpu"] = os.environ.get("SLURM_MEM_PER_CPU")
     return found
 
