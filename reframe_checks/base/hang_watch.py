@@ -15,6 +15,7 @@ from reframe.core.logging import getlogger
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import read_end, write_atomically
 from kappa.core.record.evidence import RANK_CRASHED, Finding
 from kappa.core.vocabulary.node_states import condition
@@ -72,6 +73,8 @@ FIRST_NODES = FirstNodes()
 MOST_BYTES = 1 << 20
 # As in `src/job/watch_nodes.py`.
 HANG_FILE, LOG_FILE = "hang.json", "watch.err"
+# As in `src/job/watch_nodes.sh`.
+PYTHONS_FILE = "kappa_pythons"
 # As in `src/job/hold_nodes.sh`.
 ENDED_FILE = "kappa_ended"
 PARTS = (
@@ -191,6 +194,8 @@ class HangWatch(rfm.RegressionTestPlugin):
             named = {named.ends: (named.reason, said(named, self.stagedir)) for named in found.named}
             # No job reaches a node whose address another node has.
             self.blame(found.how, named, [one.peer for one in found.named if one.reason == "address" and one.peer])
+        if PYTHONS_FILE in files and ENDED_FILE in files and self.output_text(ENDED_FILE) != "0\n":
+            self.say_that_no_python_runs()
         if self._lost_nodes:
             self.blame("hang", {(node,): ("lost", "Slurm reports it as DOWN") for node in self._lost_nodes})
         if state:
@@ -206,6 +211,14 @@ class HangWatch(rfm.RegressionTestPlugin):
             self.ended_by_slurm = NO_STEP
             self.hint = "no evidence against a node; check that slurmctld is up: `scontrol ping`"
             raise SanityError(f"Slurm did not start a step of the job: {refused}")
+
+    def say_that_no_python_runs(self):
+        """Name the first node of a failed job if Python runs on others, but not there: no watch could start."""
+        works = {*self.output_text(PYTHONS_FILE).split()}.intersection(self.job.nodelist)
+        first = self.job.nodelist[0] if self.job.nodelist else ""
+        if works and first not in works:
+            why = f"`python3` does not run there, but on {counted(len(works), 'other node')}"
+            self.blame("crash", {(first,): ("crashed", why)})
 
     def came_to_its_end(self, files):
         """Tell whether the job script wrote its exit code at its end; the job then gets this exit code."""

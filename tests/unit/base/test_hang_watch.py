@@ -136,6 +136,20 @@ def test_a_step_that_slurm_did_not_start_for_a_node_that_is_down_names_it(check,
     assert check.hung_on == ["node2"]
 
 
+@pytest.mark.parametrize(
+    ("works", "status", "named"),
+    [("node2\nnode3\n", "1\n", True), ("node2\n", "0\n", False), ("", "1\n", False), ("node1\n", "1\n", False)],
+    ids=["not on the first", "the job passed", "nowhere", "on the first"],
+)
+def test_a_first_node_without_a_python_that_runs_is_named_if_the_job_failed(check, tmp_path, works, status, named):
+    check.job = job("FAILED", exitcode=1, nodelist=["node1", "node2", "node3"])
+    (tmp_path / hang_watch.PYTHONS_FILE).write_text(works)
+    (tmp_path / hang_watch.ENDED_FILE).write_text(status)
+    with pytest.raises(SanityError, match="crash on node1: `python3` does not run") if named else nullcontext():
+        check.say_who_hangs()
+    assert getattr(check, "hung_on", []) == (["node1"] if named else [])
+
+
 def test_what_ended_well_is_left_to_the_check(check):
     check.job = job("COMPLETED")
     check.say_who_hangs()

@@ -57,8 +57,8 @@ def test_two_checks_may_name_different_nodes(tmp_path):
 
 def test_of_as_many_failures_the_node_that_stands_out_more_comes_first(tmp_path):
     cases = [
-        case("NodeLinks", "scratch", check_class=name, suspects=[node], findings=[finding(node, score=score)],
-             **BY_FACTS)
+        case("NodeLinks", "scratch", check_class=name, suspects=[node], **BY_FACTS,
+             findings=[finding(node, score=score, slowdown=None)])
         for name, node, score in (("A", "node1", 5.0), ("B", "node2", 80.0))
     ]
     assert [suspect.node for suspect in judged(report(cases), tmp_path).suspects] == ["node2", "node1"]
