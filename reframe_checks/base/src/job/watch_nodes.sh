@@ -9,6 +9,6 @@ if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" ]]; then
         echo "watch_nodes.sh: the watch of this job did not start: $(tail -n 1 watch.err)" >&2
         env -u SLURM_TASK_PROLOG timeout 20 srun --overlap --mpi=none --nodes="$SLURM_NNODES" --ntasks-per-node=1 \
             --ntasks="$SLURM_NNODES" --input=none --quiet --kill-on-bad-exit=0 \
-            sh -c 'python3 -s -c "" && echo "$SLURMD_NODENAME"' > kappa_pythons 2>> watch.err || true
+            sh -c 'python3 -s -c "" && printenv SLURMD_NODENAME' > kappa_pythons 2>> watch.err || true
     fi
 fi
