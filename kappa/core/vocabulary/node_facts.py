@@ -113,6 +113,9 @@ NODE_FACTS = {
     "setting.*": Fact("value of an environment variable that libraries read; values of secrets are hidden", Rule.EQUAL,
                       hint=_ENVIRONMENT),
     "variable.*": Fact("whether another environment variable is set", Rule.EQUAL, hint=_ENVIRONMENT),
+    "preloaded": Fact(
+        "libraries that /etc/ld.so.preload adds to every program", Rule.EQUAL, hint="look at /etc/ld.so.preload there"
+    ),
     "interpreter": Fact("path, version and build of Python 3", Rule.EQUAL, hint=_SOFTWARE),
     "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
     "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),

@@ -110,6 +110,14 @@ def test_long_values_differ_by_their_ends(room, monkeypatch):
     assert first != second and len(first) < 300
 
 
+def test_libraries_that_the_node_adds_to_every_program(room, monkeypatch, tmp_path):
+    environment = room("environment")
+    monkeypatch.setattr(environment, "PRELOAD", str(tmp_path / "ld.so.preload"))
+    assert environment.facts()["preloaded"] is None
+    (tmp_path / "ld.so.preload").write_text("/lib/a.so\n/lib/b.so\n")
+    assert environment.facts()["preloaded"] == "/lib/a.so /lib/b.so"
+
+
 def test_the_program_that_comes_first(room, monkeypatch, tmp_path):
     (tmp_path / "python3").write_text("#!/bin/sh\n")
     (tmp_path / "python3").chmod(0o755)

@@ -11,6 +11,8 @@ import shutil
 import socket
 import sys
 
+from node_facts.files import read
+
 # MPI and the libraries below it, threads, mathematics, memory, GPUs, files, Python and the shell.
 SETTING = re.compile(
     r"(?:OMPI_MCA|PMIX_MCA|PRTE_MCA|I_MPI|MPICH|MPIR|MV2|MVP|MPI|HCOLL|SHARP|UCX|UCC|MXM|FI|PSM[23]?|HFI|IBV|RDMAV|MLX[45]|"
@@ -24,6 +26,7 @@ OWN = re.compile(
     r"|(?:OMPI|PRTE)_MCA_(?:ess|orte|prte|oob|plm|routed|rmaps|shmem|initial|state|regx)_\w+"
     r"|\w+_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL"
 )
+PRELOAD = "/etc/ld.so.preload"
 NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 SECRET = re.compile(r"token|passw|secret|key|credential|auth|cookie|://[^/@\s]*:[^/@\s]*@", re.IGNORECASE)
 SHOWN_CHARS = 200
@@ -47,6 +50,7 @@ def facts():
         else:
             found["variable." + name] = "set"
     found.update({"program." + name: shutil.which(name, path=path) for name in COMMANDS})
+    found["preloaded"] = shown("", " ".join((read(PRELOAD) or "").split())) or None
     found["interpreter"] = " ".join([os.path.realpath(sys.executable), *sys.version.split()])
     return found
 
