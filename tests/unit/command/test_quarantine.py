@@ -34,7 +34,7 @@ def kappa(capsys):
 def a_run(ward, *nodes, hours_ago=1, system="here"):
     """A recorded run in which a fact of these nodes was wrong."""
     entry = latency(value=900.0, job_nodelist=["node1", "node2"], system=system, fail_phase="sanity")
-    entry |= {"suspects": list(nodes), "findings": [finding(node) for node in nodes]}
+    entry |= {"suspects": list(nodes), "findings": [finding(node, slowdown=None) for node in nodes]}
     began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=hours_ago)
     path = ward.folder / "run-report.json"
     path.write_text(json.dumps(report([entry], time_start=f"{began:%Y%m%dT%H%M%S%z}")))

@@ -23,7 +23,7 @@ def acts(ward):
 def a_night(ward, *nodes):
     """The folder of one that found a wrong fact of these nodes."""
     entry = latency(value=900.0, job_nodelist=["node1", "node2"], system="here", fail_phase="sanity")
-    entry |= {"suspects": list(nodes), "findings": [finding(node) for node in nodes]}
+    entry |= {"suspects": list(nodes), "findings": [finding(node, slowdown=None) for node in nodes]}
     folder = ward.results / "nights/now"
     folder.mkdir(parents=True)
     (folder / "run-report.json").write_text(json.dumps(report([entry])))
