@@ -157,6 +157,20 @@ def test_another_end_names_nobody_nor_does_what_crashes_after_it(end):
     assert crashed(tasks("node2", end) + tasks("node3", "Aborted")) == {}
 
 
+def test_prologs_that_ended_because_the_step_did_not_start_on_a_node_name_nobody():
+    """Recorded on the embedded cluster, with Slurm 22.05; the first node had no route to node4."""
+    said = (
+        "srun: error: Task launch for StepId=63.0 failed on node node4: Communication connection failure\n"
+        "srun: error: Application launch failed: Communication connection failure\n"
+        "srun: Job step aborted: Waiting up to 7 seconds for job step to finish.\n"
+        "srun: error: node3: task 2: Exited with exit code 1\n"
+        "srun: launch/slurm: _step_signal: Terminating StepId=63.0\n"
+        "slurmstepd-node3: error: user task_prolog did not exit normally. reason: \n"
+        "slurmstepd-node3: error: --task-prolog failed status=1\n"
+    )
+    assert crashed(said) == {}
+
+
 def test_a_crash_on_most_nodes_is_the_programs_fault():
     assert crashed(tasks("node[1-4]", "Segmentation fault")) == {}
     assert crashed(tasks("node2", "Segmentation fault") + KILLED + tasks("node[1-3]", "Segmentation fault")) == {}

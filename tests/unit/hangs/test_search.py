@@ -35,7 +35,7 @@ def search(monkeypatch):
 
     class Steps:
         left, down, mpi, tries, exchanged, refusing, have = NODES, (), (), 0, (), (), NODES
-        without_srun = ()
+        without_srun, reached, refusals = (), (), {}
 
         def nodes_left(self):
             return self.left
@@ -52,8 +52,11 @@ def search(monkeypatch):
             self.tries += 1
             return [not {*self.mpi} & {*group} for group in groups]
 
-        def launches(self, nodes, *_):
-            return [node not in self.without_srun for node in nodes]
+        def launches(self, pairs, *_):
+            return [begin not in self.without_srun if begin == end else end in self.reached for begin, end in pairs]
+
+        def type_of_mpi(self, _):
+            return "pmix"
 
         def exchange(self, nodes):
             return [*self.exchanged]
@@ -70,6 +73,7 @@ def search(monkeypatch):
     fake = Steps()
     monkeypatch.setattr(module, "steps", fake)
     monkeypatch.setattr(module, "address_of", lambda name: f"10.0.0.{name[-1]}")
+    monkeypatch.setattr(module, "refusal", lambda address: fake.refusals.get(address, ""))
     searching = module.Search(NODES, 2.0, "pair_sweep", ["srun"])
 
     def find(elapsed_s=9.0, failed=False, said="", **changes):
@@ -80,7 +84,8 @@ def search(monkeypatch):
             else:
                 setattr(fake, name, value)
         fake.told = {node: look for node, look in fake.told.items() if look}
-        return [(found["node"], found["reason"]) for found in searching.named(elapsed_s, failed, said)]
+        find.found = searching.named(elapsed_s, failed, said)
+        return [(found["node"], found["reason"]) for found in find.found]
 
     find.steps = fake
     return find
@@ -121,6 +126,15 @@ def test_a_node_that_starts_no_step_is_named_and_so_is_one_that_slurm_gave_up(se
     assert search(node2=None) == [("node2", "silent")]
     assert search(left=["node1", "node2", "node4"]) == [("node3", "lost")]
     assert search(left=NODES, down=["node4"]) == [("node4", "lost")]
+
+
+def test_a_node_that_another_node_reaches_is_not_silent(search):
+    assert search(node4=None, reached=["node4"]) == [("node1", "link")]
+    [link] = search.found
+    assert link["peer"] == "node4"
+    assert search(node4=None, reached=["node4"], refusals={"10.0.0.4": "Invalid argument"}) == [("node1", "link")]
+    [own] = search.found
+    assert "peer" not in own and "Invalid argument" in own["said"]
 
 
 def test_a_node_that_does_not_see_the_jobs_folder_is_named_for_that(search):

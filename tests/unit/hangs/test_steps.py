@@ -31,7 +31,8 @@ def test_srun_works_on_a_node_if_a_step_inside_a_step_prints(monkeypatch):
         return ["false"] if (*nodes, mpi) == ("node1", "pmix") else ["env"]
 
     monkeypatch.setattr(steps, "_step", step)
-    assert steps.launches(["node1", "node2"], 1, ["srun", "--mpi=pmix"]) == [False, True]
+    mpi = steps.type_of_mpi(["srun", "--mpi=pmix"])
+    assert steps.launches([("node1", "node1"), ("node2", "node2")], 1, mpi) == [False, True]
     assert asked == [("node1", "none"), ("node1", "pmix"), ("node2", "none"), ("node2", "pmix")]
 
 

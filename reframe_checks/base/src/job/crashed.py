@@ -17,6 +17,7 @@ EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
 NOT_RUN, NOT_RUN_BY_SRUN = (126, 127), (2, 8, 13)
 LOADER = re.compile(r".*(?:error while loading shared libraries: |symbol lookup error: ).*")
 BY_SRUN = re.compile(r".*error: execve\(\): .*")
+NOT_LAUNCHED = re.compile(r"^srun: error: (?:Task launch for .* failed on node |Application launch failed: )")
 # Slurm ends a task whose prolog, of the site or of the job, fails or cannot be executed.
 BY_PROLOG = re.compile(r"error: .*\b[Tt]ask[_-]?[Pp]rolog\b.*(?:can not be executed|failed status).*")
 # MPI libraries also abort if they notice that the other end is gone.
@@ -55,6 +56,9 @@ def crashed(nodes, said, names):
     :param said: standard output and error. :param names: the nodes as one of Slurm's compact lists.
     """
     lines, found, otherwise = said.splitlines(), {}, False
+    # If a step cannot start on one node, Slurm ends the tasks and prologs of the others.
+    launched = next((number for number, line in enumerate(lines) if NOT_LAUNCHED.search(line)), len(lines))
+    lines = lines[:launched]
     # srun also starts mpirun's daemons and reports how they ended.
     ends = by_mpirun(nodes, said)
     srun = not ends

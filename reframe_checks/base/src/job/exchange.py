@@ -72,6 +72,16 @@ def address_of(name):
 # ---- the tasks meet ---------------------------------------------------------------------------------------------
 
 
+def refusal(address):
+    """Return why this node's kernel sends nothing to the address; an empty text if it does."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"", (address, 9))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
 def meet(folder, own, tasks, seconds):
     """Return node -> what it published, for all nodes that publish within ``seconds``."""
     os.makedirs(folder, exist_ok=True)

@@ -2,7 +2,8 @@
 
 - ``lost``: Slurm took the node out of the job, or gave it up;
 - ``unseen``: the node does not see the job's folder, but other nodes do;
-- ``silent``: twice, a step did not start there, but started on other nodes;
+- ``silent``: twice, a step did not start there, but started on other nodes. If another node can start one there, the
+  link from the first node is named instead, or the first node alone if its kernel refuses to send;
 - ``stopped``: a process of the job is stopped there, but not on every node (a suspended job stops everywhere);
 - ``blocked``: between two looks a process waited in the kernel, or for a file system, and moved no byte. Most nodes
   have no such process: a lost shared file system blocks all nodes;
@@ -24,7 +25,7 @@ import re
 
 import steps
 from crashed import BY_PROLOG, crashed
-from exchange import address_of
+from exchange import address_of, refusal
 from exchanged import speaking_against, with_address_of_others
 from halves import MOST_GROUPS, not_working
 
@@ -62,7 +63,7 @@ class Search:
         found += [{"node": node, "reason": "unseen"} for node in unseen if len(unseen) < len(told)]
         nodes = [node for node in nodes if node not in unseen]
         told = {node: look for node, look in told.items() if node not in unseen}
-        found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
+        found += unreached(nodes, silent(nodes, told), told)
         taken = with_address_of_others(self.nodes, told, address_of)
         if taken:
             # Other findings, such as a silent node, may follow from it.
@@ -94,7 +95,7 @@ class Search:
         """Return a finding if srun does not work on the first node, from which all ranks are started."""
 
         def tried(groups, patience):
-            return steps.launches([node for [node] in groups], patience, self.launcher)
+            return steps.launches([(node, node) for [node] in groups], patience, steps.type_of_mpi(self.launcher))
 
         found = not_working(nodes[:2], tried) if self.launcher[0] == "srun" else []
         return [{"node": node, "reason": "launcher"} for node in found if node == nodes[0]]
@@ -150,6 +151,23 @@ def silent(nodes, told):
         return [len(looks) == len(groups[number]) for number, looks in enumerate(found)]
 
     return [node for node in not_working([beside, *missing], tried) if node != beside]
+
+
+def unreached(nodes, missing, told):
+    """Return findings of the ``missing`` nodes, on which the first node starts no step. If another node starts one
+    there, the way from the first node is at fault."""
+    first, others = nodes[0] if nodes else "", [node for node in nodes[1:] if node in told]
+    starts = steps.launches([(others[0], node) for node in missing], 2, "none") if missing and others else []
+    found = [{"node": node, "reason": "silent"} for node in missing]
+    for number, node in enumerate(missing):
+        address = address_of(node)
+        if not (number < len(starts) and starts[number] and address):
+            continue
+        refused = refusal(address)
+        said = "its kernel does not send to {}: {}" if refused else "no step starts from it on {}, but one from {} does"
+        link = {} if refused else {"peer": node}
+        found[number] = {"node": first, "reason": "link", "said": said.format(node, refused or others[0]), **link}
+    return found
 
 
 def stopped(told):

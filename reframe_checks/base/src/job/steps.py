@@ -85,7 +85,7 @@ def _whole(line):
 def starts_of_mpi(groups, patience, library, launcher):
     """Return for each group of nodes whether MPI starts on it, with one rank on each node."""
     if launcher[0] == "srun":
-        commands = [_step(group, _type_of_mpi(launcher)) for group in groups]
+        commands = [_step(group, type_of_mpi(launcher)) for group in groups]
     else:
         # mpirun starts its daemons by srun, beside the measurement's daemons.
         start = ["env", "SLURM_OVERLAP=1", launcher[0]]
@@ -96,14 +96,14 @@ def starts_of_mpi(groups, patience, library, launcher):
     return [any(line.endswith(f" of {len(groups[number])}") for line in lines) for number, lines in enumerate(found)]
 
 
-def launches(nodes, patience, launcher):
-    """Return for each node whether srun there starts a step on the node with the launcher's type of MPI."""
-    mpi = _type_of_mpi(launcher)
-    commands = [[*_step([node], "none"), *_step([node], mpi), "echo", "kappa-launched"] for node in nodes]
-    return [bool(lines) for lines in _run(commands, [1] * len(nodes), "kappa-launched", patience)]
+def launches(pairs, patience, mpi):
+    """Return for each pair (from, to) whether srun on the first node starts a step on the second one."""
+    commands = [[*_step([begin], "none"), *_step([end], mpi), "echo", "kappa-launched"] for begin, end in pairs]
+    return [bool(lines) for lines in _run(commands, [1] * len(pairs), "kappa-launched", patience)]
 
 
-def _type_of_mpi(launcher):
+def type_of_mpi(launcher):
+    """Return the value of srun's option ``--mpi``; an empty text without it."""
     return next((word.partition("=")[2] for word in launcher if word.startswith("--mpi=")), "")
 
 
