@@ -62,6 +62,9 @@ def facts_of_login_node(users: list[str], nodes: list[str]) -> dict[str, Value]:
 # If free space is out of bounds, a node with less than this share of the median node's free space is a suspect.
 SUSPECT_FREE_SHARE = 0.5
 SLURM_FILE = "slurm_nodes.txt"
+# The step gets these variables alone, and what each node adds (TaskProlog, SPANK). With the script's environment, a
+# variable that the first node adds would reach all nodes. A python3 of a module or of the user may need these.
+EXPORTED = "HOME,LD_LIBRARY_PATH,PATH"
 SHOW_NODES = f'timeout 60 scontrol --oneliner show node "$SLURM_JOB_NODELIST" > {SLURM_FILE} || true'
 # Facts of the machine that virtual nodes share.
 OF_THE_MACHINE = ("identity.boot_id",)
@@ -98,6 +101,8 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     def command_line(self):
         if runs_in_slurm(self):
             self.prerun_cmds = [*self.prerun_cmds, SHOW_NODES]
+        if self.job.launcher.registered_name == "srun":
+            self.job.launcher.options += [f"--export={EXPORTED}"]
         # If python3 is a wrapper script, it may change PATH. With -s, Python ignores packages in the user's home.
         self.executable = """sh -c 'KAPPA_PATH=$PATH exec python3 -s ./node_probe.py "$@"' sh"""
         self.executable_opts = [

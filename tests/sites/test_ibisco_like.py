@@ -138,6 +138,11 @@ def test_nodes_are_looked_at_in_the_first_environment_only(ibisco_like, check):
     assert len({script.environ for script in ibisco_like.find("PartitionState")}) == 8
 
 
+def test_a_variable_of_the_first_node_does_not_reach_the_others(ibisco_like):
+    facts = [line for line in ibisco_like.one("PartitionHealth").srun if "node_probe.py" in line]
+    assert len(facts) == 1 and facts[0].startswith("srun --export=HOME,LD_LIBRARY_PATH,PATH sh -c ")
+
+
 @pytest.mark.parametrize(("placement", "cpus"), [("same_numa", "0,1"), ("other_socket", "0,24")])
 def test_ranks_are_bound(ibisco_like, placement, cpus):
     script = ibisco_like.one("OsuBandwidth", placement=placement)
