@@ -77,16 +77,16 @@ def _not_as_expected(name: str, column: Column, expected: Value | Bound) -> Iter
     for value, nodes in _by_value(column).items():
         one = column[nodes[0]]
         if not (expected.holds(one) if isinstance(expected, Bound) else one == expected):
-            wanted = str(expected) if isinstance(expected, Bound) else repr(expected)
+            wanted = str(expected) if isinstance(expected, Bound) else _text(expected)
             yield Oddity(name, nodes, f"{name} is {value}, the site expects {wanted}")
 
 
 def _not_as_on_login(name: str, column: Column, there: Value) -> Iterator[Oddity]:
     found = _by_value(column)
     for value, nodes in found.items():
-        if value != repr(there):
+        if value != _text(there):
             # If all nodes agree, the login node may be wrong.
-            yield Oddity(name, nodes if len(found) > 1 else (), f"{name} is {value}, on the login node {there!r}")
+            yield Oddity(name, nodes if len(found) > 1 else (), f"{name} is {value}, on the login node {_text(there)}")
 
 
 def _not_of_the_root_disk(name: str, column: Column) -> Iterator[Oddity]:
@@ -188,7 +188,7 @@ def _many_times(name: str, column: Column, granted: float) -> Iterator[Oddity]:
 
 def _distinct(name: str, column: Column) -> Iterator[Oddity]:
     for value, nodes in _by_value(column).items():
-        if len(nodes) > 1 and value != repr(None):
+        if len(nodes) > 1 and value != _text(None):
             yield Oddity(name, nodes, f"{name} is {value} on each of them, expected different values")
 
 
@@ -246,8 +246,12 @@ def _by_value(column: Column) -> dict[str, tuple[str, ...]]:
     """Return the nodes by value: text of the value -> nodes."""
     found: dict[str, list[str]] = {}
     for node, value in column.items():
-        found.setdefault(repr(value), []).append(node)
+        found.setdefault(_text(value), []).append(node)
     return {value: tuple(nodes) for value, nodes in found.items()}
+
+
+def _text(value: Value) -> str:
+    return "none" if value is None else repr(value)
 
 
 def _numbers(column: Column) -> dict[str, float]:

@@ -189,3 +189,9 @@ def test_figures_that_every_node_tells():
         ("power.cores_throttled", "", {"n1": 0, "n2": 9}),
         ("mount./a.free_bytes", "bytes", {"n1": 5, "n2": 6}),
     ]
+
+
+@pytest.mark.parametrize("values", [(None, None, "nfs4"), ("nfs4", None, "nfs4"), ("nfs4", None)])
+def test_a_fact_that_a_node_lacks_is_none_and_not_a_word_of_python(values):
+    [(_, text)] = odd("network_mount./data", *values)
+    assert "none" in text and "None" not in text

@@ -63,7 +63,7 @@ class Search:
         found += [{"node": node, "reason": "unseen"} for node in unseen if len(unseen) < len(told)]
         nodes = [node for node in nodes if node not in unseen]
         told = {node: look for node, look in told.items() if node not in unseen}
-        found += unreached(nodes, silent(nodes, told), told)
+        found += silent_or_cut_off(nodes, silent(nodes, told), told)
         taken = with_address_of_others(self.nodes, told, address_of)
         if taken:
             # Other findings, such as a silent node, may follow from it.
@@ -153,7 +153,7 @@ def silent(nodes, told):
     return [node for node in not_working([beside, *missing], tried) if node != beside]
 
 
-def unreached(nodes, missing, told):
+def silent_or_cut_off(nodes, missing, told):
     """Return findings of the ``missing`` nodes, on which the first node starts no step. If another node starts one
     there, the way from the first node is at fault."""
     first, others = nodes[0] if nodes else "", [node for node in nodes[1:] if node in told]
