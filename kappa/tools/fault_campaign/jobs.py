@@ -45,14 +45,14 @@ while True:
             pass
     time.sleep(0.005)
 """
-# The other nodes stay reachable, but through an unexpected adapter.
+# The other nodes stay reachable, but through an unexpected adapter. A node may already have more adapters (eth1 …).
 _OTHER_ADAPTER = """
-ip link add link eth0 name eth1 type macvlan mode bridge; ip link set eth1 up
+ip link add link eth0 name other0 type macvlan mode bridge; ip link set other0 up
 sysctl -q net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.eth0.rp_filter=0
 own=$(ip -4 -o addr show dev eth0 | sed "s,.*inet \\([^/]*\\)/.*,\\1,")
 for other in node1 node2 node3 node4; do
     address=$(getent ahostsv4 "$other" | sed "s, .*,,;q")
-    [[ $address == "$own" ]] || ip route add "$address/32" dev eth1 src "$own"
+    [[ $address == "$own" ]] || ip route add "$address/32" dev other0 src "$own"
 done
 """
 
@@ -198,7 +198,7 @@ OF_SOFTWARE = (
 )  # fmt: skip
 OF_NETWORK = (
     Kind("other adapter", False, "the node sends through another interface", between(
-        _OTHER_ADAPTER, "ip link del eth1", "eth1 in place of eth0")),
+        _OTHER_ADAPTER, "ip link del other0", "other0 in place of eth0")),
 )  # fmt: skip
 OF_RANKS = (
     Kind("withheld cores", False, "a cpuset leaves jobs only one core of the node", withheld_cores),
