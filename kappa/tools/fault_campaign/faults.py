@@ -188,7 +188,7 @@ def slow_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]
 
 @contextlib.contextmanager
 def full_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    left_mib = draw.randrange(0, 5)
+    left_mib = draw.randrange(1, 5)  # df rounds up, so the last MiB is not there
     free = int(cluster.on(node, "df --output=avail --block-size=1M /scratch | tail -n 1"))
     cluster.on(node, 'fallocate --length "$1M" /scratch/full', str(free - left_mib))
     try:

@@ -1,0 +1,30 @@
+"""Every kind of fault can be planted in a node of today's cluster, and mended: the cluster is healthy afterwards."""
+
+import random
+
+import pytest
+
+from kappa.tools.fault_campaign.cluster import Cluster
+from kappa.tools.fault_campaign.kinds import KINDS
+from tests.tiers import long
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kinds")
+    made = Cluster(folder / "cluster", folder / "results")
+    made.results.mkdir()
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@long
+@pytest.mark.parametrize("kind", KINDS)
+def test_kind_can_be_planted_and_mended(cluster, kind):
+    cluster.make_healthy()
+    with KINDS[kind].put(cluster, "node1", random.Random(kind)) as planted:
+        assert planted
+    cluster.end_node("node1")
+    cluster.make_healthy()
