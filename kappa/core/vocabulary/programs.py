@@ -16,8 +16,8 @@ NON_BLOCKING = [*(f"osu_i{kind}" for kind in _KINDS), "osu_ireduce_scatter_block
 PERSISTENT = [f"osu_{kind}_persistent" for kind in _KINDS]
 _NEIGHBOUR = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
 NEIGHBOUR = [f"osu_{prefix}neighbor_{kind}" for prefix in ("", "i") for kind in _NEIGHBOUR]
-#: Programs that start jobs and ranks, in every environment.
-LAUNCHERS = ["mpirun", "mpiexec", "srun"]
+#: Programs that start ranks, and commands that job scripts ask, in every environment.
+LAUNCHERS = ["mpirun", "mpiexec", "srun", "scontrol", "squeue"]
 _PAIRS = ["osu_latency", "osu_bw", "osu_bibw"]
 # Feature of an environment -> its programs; some may be missing.
 OF_FEATURE = {

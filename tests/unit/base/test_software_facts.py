@@ -42,7 +42,15 @@ def test_a_program_and_all_that_it_loads(room):
 def test_a_script_and_what_reads_it(room, on_path, first_line):
     script = on_path("measure", f"{first_line}\nprint()\n")
     reader = shutil.which("python3") if first_line.endswith("python3") else sys.executable
-    assert room("software").with_interpreter(str(script)) == [str(script), reader]
+    assert room("software").started("measure") == [str(script), reader]
+
+
+def test_a_wrapper_and_what_it_starts(room, on_path):
+    wrapper = on_path("env", '#!/bin/sh\nexec "$(command -v -p env)" "$@"\n')
+    found = room("software").started("env")
+    assert found[:2] == [str(wrapper), "/bin/sh"]
+    assert [os.path.realpath(path) for path in found[2:]] == [os.path.realpath("/usr/bin/env")]
+    assert f"binary.{os.path.realpath('/usr/bin/env')}" in room("software").facts(["env"], [])
 
 
 # As ldd of glibc 2.36 writes it.
@@ -128,4 +136,4 @@ def test_accounts(room):
 
 def test_the_programs_of_every_feature_are_known():
     assert set(OF_FEATURE) | OTHERWISE_KEPT == set(ENVIRONMENT_FEATURES)
-    assert programs_of(["fio", "emt-build"]) == ["mpirun", "mpiexec", "srun", "fio"]
+    assert programs_of(["fio", "emt-build"]) == ["mpirun", "mpiexec", "srun", "scontrol", "squeue", "fio"]

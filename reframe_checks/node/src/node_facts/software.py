@@ -31,8 +31,8 @@ LDD_SECONDS = 60
 def facts(programs, files):
     """Return the checksums of ``programs``, named as on PATH, and of ``files``, named by path."""
     found, roots = places(programs), list(files)
-    for path in filter(None, found.values()):
-        roots += with_interpreter(path)
+    for program in programs:
+        roots += started(program)
     objects, lost = linked(roots)
     # Libraries that only plug-ins lack do not count: they are for absent hardware.
     found["unresolved_libraries"] = sorted(lost)
@@ -51,14 +51,21 @@ def places(programs):
     return {"program." + name: shutil.which(name) for name in programs}
 
 
-def with_interpreter(path):
-    """Return a script and its interpreter."""
-    with open(path, "rb") as stream:
-        start = stream.readline(256)
-    words = start[2:].decode("utf-8", "replace").split() if start.startswith(b"#!") else []
-    if words[1:] and os.path.basename(words[0]) == "env":
-        words = [shutil.which(words[1])]
-    return [path] + [word for word in words[:1] if word]
+def started(program):
+    """Return the first file of this name on PATH. If it is a script, return also its interpreter and the next file of
+    this name, because a wrapper starts it."""
+    found = []
+    for path in filter(None, (shutil.which(program, path=folder) for folder in os.get_exec_path())):
+        with open(path, "rb") as stream:
+            start = stream.readline(256)
+        found.append(path)
+        words = start[2:].decode("utf-8", "replace").split() if start.startswith(b"#!") else []
+        if not words:
+            break
+        if words[1:] and os.path.basename(words[0]) == "env":
+            words = [shutil.which(words[1])]
+        found += filter(None, words[:1])
+    return found
 
 
 def linked(paths):
