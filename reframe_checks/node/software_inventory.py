@@ -11,6 +11,7 @@ The software that all nodes have must also be the accepted software.
 """
 
 import hashlib
+import pathlib
 import shlex
 
 import reframe as rfm
@@ -91,10 +92,15 @@ class SoftwareInventory(OnEachNode, KappaCheck):
         files = {**self.provenance.get("files", {}), "all software": hashlib.sha256(text.encode()).hexdigest()}
         self.provenance = {**self.provenance, "files": files}
 
+    def searched(self):
+        """Return a digest of what the probe is asked for, and of its code."""
+        code = (pathlib.Path(__file__).parent / "src/node_facts/software.py").read_text()
+        return hashlib.sha256("\n".join([*self.executable_opts, code]).encode()).hexdigest()
+
     def is_accepted(self):
         site, partition, environ = self.current_system.name, self.current_partition.name, self.current_environ.name
         try:
-            accepted = kept_of(results_folder(site), partition, environ).note(self.content)
+            accepted = kept_of(results_folder(site), partition, environ).note(self.content, self.searched())
         except InputError as err:
             raise SanityError(str(err)) from None
         different = changes(accepted.files, self.content)

@@ -19,10 +19,14 @@ ACCEPTED, FOUND = ".json", ".found.json"
 
 
 class Software(Struct, frozen=True):
-    """A state. ``files`` maps paths to SHA-256; ``since`` is the day (UTC) of the acceptance or of the run."""
+    """A state. ``files`` maps paths to SHA-256; ``since`` is the day (UTC) of the acceptance or of the run.
+
+    ``searched`` is a digest of how the files were found. A state of an older Kappa has none.
+    """
 
     since: str
     files: dict[str, str]
+    searched: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,19 +48,28 @@ class Kept:
         path = self.folder / (self.name + ending)
         return load_json(path, Software) if path.exists() else None
 
-    def note(self, files: dict[str, str]) -> Software:
+    def note(self, files: dict[str, str], searched: str) -> Software:
         """Keep ``files`` as the found state. Return the accepted state; without one, accept ``files``.
+
+        After a wider search, files that the accepted state lacks are accepted: nobody had looked for them before.
 
         :raises InputError: a file is damaged or cannot be written.
         """
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         make_folder(self.folder)
-        text = msgspec.json.format(msgspec.json.encode(Software(today, files), order="sorted")).decode()
-        write_atomically(self.folder / (self.name + FOUND), f"{text}\n")
+        self._write(FOUND, Software(today, files, searched))
         if (accepted := self.accepted()) is None:
             self.accept()
-            return Software(today, files)
-        return accepted
+            return Software(today, files, searched)
+        if accepted.searched == searched:
+            return accepted
+        wider = Software(accepted.since, {**files, **accepted.files}, searched)
+        self._write(ACCEPTED, wider)
+        return wider
+
+    def _write(self, ending: str, state: Software) -> None:
+        text = msgspec.json.format(msgspec.json.encode(state, order="sorted")).decode()
+        write_atomically(self.folder / (self.name + ending), f"{text}\n")
 
     def accept(self) -> None:
         """Accept the found state."""
