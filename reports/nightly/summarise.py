@@ -57,7 +57,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
     if main is None:
         gaps.append(Gap("the night left no report", RERUN, problem))
     verdict = judge(main, site, record.mode) if main else None
-    cases = [_not_blamed_for_the_cut(case, record) for case in verdict.cases] if verdict else []
+    cases = list(verdict.cases) if verdict else []
     gaps += verdict.gaps if verdict else ()
     sessions = [main] if main else []
     turn: list[CaseVerdict] = []
@@ -65,7 +65,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
         session, problem = _session(report)
         if session:
             sessions.append(session)
-            turn += [_not_blamed_for_the_cut(case, record) for case in judge(session, site, record.mode).cases]
+            turn += judge(session, site, record.mode).cases
         else:
             gaps.append(Gap("a report of single nodes is unreadable", RERUN, problem))
     gaps += [gap for case in turn for gap in case.gaps]
@@ -82,23 +82,6 @@ def _session(report: pathlib.Path) -> tuple[Session | None, str]:
         return load_session(report), ""
     except InputError as err:
         return None, one_line(str(err), PLACES_LIMIT)
-
-
-def _not_blamed_for_the_cut(case: CaseVerdict, record: NightRecord) -> CaseVerdict:
-    """Drop an attempt that was running when the night was cut; a case without another attempt becomes INCOMPLETE."""
-    if not record.cut:
-        return case
-    others = tuple(attempt for attempt in case.other_attempts if attempt.case.result != "abort")
-    elsewhere = tuple(attempt for attempt in case.elsewhere if attempt.case.result != "abort")
-    came_to_a_result = [attempt for attempt in others if executed(attempt.case)]
-    if case.state is State.FAIL and case.case.result == "abort" and came_to_a_result:
-        # The night was cut during a re-measurement, so the earlier result counts.
-        case, others = came_to_a_result[-1], tuple(one for one in others if one is not came_to_a_result[-1])
-    case = dataclasses.replace(case, other_attempts=others, elsewhere=elsewhere)
-    if case.state is not State.FAIL or case.case.result != "abort":
-        return case
-    gap = Gap("the case was stopped when the night was cut", RERUN, case.case.title)
-    return dataclasses.replace(case, state=State.INCOMPLETE, gaps=(gap,), suspicion=None)
 
 
 def covered(turn: Sequence[CaseVerdict], cases: Sequence[CaseVerdict]) -> list[str]:
@@ -153,8 +136,7 @@ def _told_of(node: str, case: Case) -> bool:
 def _measured(found: CaseVerdict) -> bool:
     if found.state is not State.INCOMPLETE:
         return True
-    ran = executed(found.case) and found.case.result != "abort"
-    return ran and any(metric.metric.value is not None for metric in found.metrics)
+    return executed(found.case) and any(metric.metric.value is not None for metric in found.metrics)
 
 
 def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:

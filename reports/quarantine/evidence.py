@@ -53,7 +53,7 @@ def _named_each_time(found: CaseVerdict) -> frozenset[str]:
     if found.case.robbed:
         named = frozenset(found.suspicion.nodes if found.suspicion else ())
         return named.intersection(*(one.case.suspects for one in found.other_attempts if one.by_figures_alone))
-    ran = (one for one in found.other_attempts if executed(one.case) and one.case.result != "abort")
+    ran = (one for one in found.other_attempts if executed(one.case))
     measured = [one for one in ran if not one.robbed]
     return frozenset(found.case.suspects).intersection(*(one.case.suspects for one in measured))
 

@@ -118,13 +118,11 @@ def taken_away(case: Case) -> bool:
 def executed(case: Case) -> bool:
     """Return whether the case has a result.
 
-    A case has no result if it was skipped, had no job that began, was aborted before it had nodes, if Slurm ended its
-    job, or if the end of its job is unknown.
+    A case has no result if it was skipped, had no job that began, was aborted, if Slurm ended its job, or if the end of
+    its job is unknown.
     """
     if without_a_job(case) or never_told(case) or taken_away(case) or case.lost_to:
         return False
-    if case.result == "abort":
-        return bool(case.nodes)
     if case.result == "pass" and case.check_class is not None:
         return case.job_id is not None
     return case.result in ("pass", "fail", "xfail", "xpass")
@@ -172,7 +170,7 @@ def _not_executed(case: Case) -> Gap:
         remedy = "no node of the job is down; check for preemption or a restart of slurmctld, and run the case again"
         return Gap(what, remedy, case.title)
     how = {
-        "abort": "aborted before it ran",
+        "abort": "aborted while it ran" if case.nodes else "aborted before it ran",
         "fail_deps": "skipped, because a case that it depends on failed",
         "skip": "skipped",
     }.get(case.result, f"ended as {one_line(case.result, 30)!r}")

@@ -85,7 +85,7 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
         if attempt.case.purpose == SAME_NODES
     ]
     elsewhere = tuple(attempt for attempt in mine if attempt.case.purpose != SAME_NODES)
-    ran = [found, *(attempt for attempt in same if executed(attempt.case) and attempt.case.result != "abort")]
+    ran = [found, *(attempt for attempt in same if executed(attempt.case))]
     others = [attempt for attempt in (replace(found, other_attempts=()), *same) if attempt.case is not ran[-1].case]
     return despite_load(replace(ran[-1], other_attempts=(*found.other_attempts, *others), elsewhere=elsewhere))
 

@@ -43,8 +43,10 @@ def test_a_dry_run_is_no_pass():
         assert [gap.what for gap in found.gaps] == ["no job ran, although the result is a pass"]
 
 
-def test_an_aborted_job_failed_and_one_that_never_started_did_not_run(tmp_path):
-    assert verdicts("stopped-early")["Sleeps"].state is State.FAIL
+def test_an_aborted_job_has_no_result(tmp_path):
+    running = verdicts("stopped-early")["Sleeps"]
+    assert running.state is State.INCOMPLETE
+    assert [gap.what for gap in running.gaps] == ["aborted while it ran"]
     pending = latency(result="abort", job_nodelist=[], provenance={}, fail_reason="aborted due to KeyboardInterrupt")
     found = judge_case(loaded(report([pending]), tmp_path).runs[0][0])
     assert found.state is State.INCOMPLETE
@@ -185,4 +187,4 @@ def test_a_known_failure_does_not_hide_another_one(tmp_path):
 def test_executed(tmp_path):
     results = ["pass", "fail", "xfail", "xpass", "skip", "fail_deps", "abort", "<unknown>"]
     session = loaded(report([latency(result=result) for result in results]), tmp_path)
-    assert [executed(case) for case in session.runs[0]] == [True, True, True, True, False, False, True, False]
+    assert [executed(case) for case in session.runs[0]] == [True, True, True, True, False, False, False, False]
