@@ -7,6 +7,7 @@ import pytest
 from kappa.tools.fault_campaign.cluster import Cluster
 from kappa.tools.fault_campaign.kinds import KINDS
 from tests.tiers import long
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +29,16 @@ def test_kind_can_be_planted_and_mended(cluster, kind):
         assert planted
     cluster.end_node("node1")
     cluster.make_healthy()
+
+
+@long
+def test_ranks_are_moved_under_the_name_that_they_have(cluster):
+    cluster.make_healthy()
+    rank = """
+        cd "$(mktemp -d)"; echo "sleep 600" > affinity
+        (exec -a /kappa-measure bash affinity) > /dev/null 2>&1 & echo $!
+    """
+    with KINDS["moved ranks"].put(cluster, "node1", random.Random(0)) as told:
+        pid, core = cluster.on("node1", rank).strip(), told.split()[-1]
+        until(lambda: cluster.on("node1", 'taskset -cp "$1"', pid).split()[-1] == core, "the rank is moved")
+    cluster.end_node("node1")

@@ -38,10 +38,11 @@ import os, sys, time
 while True:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if open(f"/proc/{pid}/comm").read() == "affinity\\n":
+            words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\\0")
+            if words[0].endswith(b"/kappa-measure") and words[1] == b"affinity":
                 for thread in os.listdir(f"/proc/{pid}/task"):
                     os.sched_setaffinity(int(thread), {int(sys.argv[1])})
-        except (OSError, ValueError):
+        except (OSError, ValueError, IndexError):
             pass
     time.sleep(0.005)
 """
