@@ -26,7 +26,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "bandwidth-limited link": ("PairSweep",),
     "lossy link": ("PairSweep", "PeerExchange"),
     # TCP needs processor time.
-    "slow CPU": ("NodeSweep", "PairSweep"),
+    "slow CPU": ("NodeSweep", "PairSweep", "EmtIoEachNode"),
     "slow at first": ("NodeSweep",),
     "slow disk": ("NodeScratch", "EmtIoEachNode"),
     "full disk": ("NodeScratch", "EmtIoEachNode", "PartitionHealth"),
@@ -34,7 +34,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "powered-off node": ("PartitionState",),
     "wrong binding": ("NodeSweep", "PartitionHealth"),
     "wrong library": ("PartitionHealth", "SoftwareInventory"),
-    "damaged output": ("NodeScratch", "PartitionHealth", "SoftwareInventory"),
+    "damaged output": ("NodeScratch", "SoftwareInventory"),
     "clock offset": ("PartitionHealth",),
     "stopped rank": ("NodeSweep", "PairSweep"),
     "rank blocked in the kernel": ("NodeSweep", "PairSweep"),
@@ -65,7 +65,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("NodeScratch",) for kind in started.OF_FILES},
 }
 # For a kind that damages one of several programs: the checks that read the program's output or examine the program.
-READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}
+READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("SoftwareInventory",)}
 
 
 def can_see(check: str, outcome: Outcome) -> bool:

@@ -16,7 +16,7 @@ def test_damaged_output_is_seen_by_the_check_that_reads_it():
         outcome(1, "damaged output", "node1", detail=f"{program} | tac") for program in ("fio", "scontrol")
     )
     assert [can_see("NodeScratch", each) for each in (fio, scontrol)] == [True, False]
-    assert [can_see("PartitionHealth", each) for each in (fio, scontrol)] == [False, True]
+    assert [can_see("SoftwareInventory", each) for each in (fio, scontrol)] == [True, True]
 
 
 def test_no_check_can_see_a_healthy_round():
