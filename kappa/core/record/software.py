@@ -51,7 +51,7 @@ class Kept:
     def note(self, files: dict[str, str], searched: str) -> Software:
         """Keep ``files`` as the found state. Return the accepted state; without one, accept ``files``.
 
-        After a wider search, files that the accepted state lacks are accepted, because no run had looked for them before.
+        After a wider search, files that the accepted state lacks are accepted: no run had looked for them before.
 
         :raises InputError: a file is damaged or cannot be written.
         """
