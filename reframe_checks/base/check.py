@@ -5,6 +5,7 @@ A check (a leaf class) sets its command after ``setup``. Plug-ins add their line
 
 import itertools
 import pathlib
+import re
 import shlex
 
 import reframe as rfm
@@ -13,6 +14,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 from reframe.core.runtime import runtime
 
+from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.whole_files import read_bytes, read_text
 from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.modes import MODES, modes_here
@@ -52,6 +54,9 @@ keep_journal()
 EVERY_MODE = ("nightly", "acceptance")
 # Limits the memory of the login node if a program writes without end.
 MAX_OUTPUT_BYTES = 256 * 2**20
+MAX_ERROR_CHARS = 300
+# srun and slurmstepd write the exit code of tasks, which is no cause.
+_ERROR = re.compile(r"(?!srun: |slurmstepd)(?=.*\berror\b)", re.IGNORECASE)
 
 
 def feature_choices(needs):
@@ -200,6 +205,21 @@ class SystemCheck(
             self.answer_held_job()
             self.look_for_first_node()
         return super().run_complete()
+
+    @rfmb.run_before("sanity")
+    def say_why_the_job_failed(self):
+        """Raise what a failed job says. ReFrame would say its exit code and not read the outputs."""
+        code = 0 if self.is_dry_run() else self.job.exitcode
+        if code:
+            raise SanityError(": ".join(filter(None, [f"job exited with exit code {code}", self.why_failed()])))
+
+    def why_failed(self):
+        """Return the first error in the job's standard error that Slurm did not write, or an empty string.
+
+        A check whose outputs say more returns that, and makes the node at fault a suspect.
+        """
+        lines = self.output_text(str(self.stderr)).splitlines()
+        return next((one_line(line, MAX_ERROR_CHARS) for line in lines if _ERROR.match(line)), "")
 
     def output_text(self, name=None):
         """Return the text of the job's standard output, or of the stage folder's file ``name``, and keep the file."""

@@ -121,11 +121,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         return True
 
     def result_of(self, name):
-        try:
-            text = self.output_text(name)
-        except SanityError as err:
-            raise SanityError(self.why_no_result() or str(err)) from None
-        result = self.parsed(emt.EmtIoResult.read, text)
+        result = self.parsed(emt.EmtIoResult.read, self.output_text(name))
         told = result.waveforms
         found = (len(result.ranks), result.steps, told.files, told.io, told.verified)
         asked = (self.num_tasks, self.steps_taken, self.files, "collective", self.read_by)
@@ -138,12 +134,14 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
             )
         return result
 
-    def why_no_result(self):
+    def why_failed(self):
         """Return the program's error message about its files, if any; on a node's own storage, make it a suspect."""
         found = _FAILED.search(self.output_text(str(self.stderr)))
-        if found and self.on_own_storage and found[1] in self.provenance["nodelist"]:
+        if not found:
+            return super().why_failed()
+        if self.on_own_storage and found[1] in self.provenance["nodelist"]:
             self.suspects = [found[1]]
-        return found and f"{found[1]}: {found[2]}"
+        return f"{found[1]}: {found[2]}"
 
     @property
     def on_own_storage(self):

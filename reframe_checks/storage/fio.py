@@ -178,14 +178,26 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         # The launcher takes the last of its options.
         return [self.launched(f"--output={CALLS}", *words), *super().command_lines()]
 
-    @rfmb.sanity_function
-    def read_nodes(self):
+    def read_fio(self):
+        """Read fio's results, and return node -> why it has none."""
         self.figures, self.written_on, problems = {}, {}, {}
         for node in self.provenance["nodelist"]:
             try:
                 self.figures[node] = self.figures_of(node)
             except (ParseError, SanityError) as err:
                 problems[node] = str(err)
+        return problems
+
+    def why_failed(self):
+        """Name the nodes on which fio failed. If it failed on all of them, it is no node's fault."""
+        problems = self.read_fio()
+        if self.figures:
+            self.suspects = sorted(problems)
+        return "; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())) or super().why_failed()
+
+    @rfmb.sanity_function
+    def read_nodes(self):
+        problems = self.read_fio()
         calls = self.parsed(node_times.file_calls, self.output_text(CALLS), expect_nodes=self.provenance["nodelist"])
         for node, told in calls.items():
             if told.failed:

@@ -124,7 +124,7 @@ def test_a_node_whose_own_disk_failed_is_named_and_no_other():
             EmtIoCheck, stderr="job.err", output_text=lambda name: said, on_own_storage=own,
             provenance={"nodelist": ["node1", "node3"]},
         )  # fmt: skip
-        assert made.why_no_result() == "node3: /scratch/kappa.7/waves.cff: the disk is full"
+        assert made.why_failed() == "node3: /scratch/kappa.7/waves.cff: the disk is full"
         assert made.suspects == suspects
 
 

@@ -64,3 +64,16 @@ def test_a_read_that_fails_names_its_node_with_the_count():
     with pytest.raises(SanityError, match=r"n4: file calls failed: read: Input/output error, 12 times \(of 12000"):
         evaluate(check.read_nodes())
     assert check.suspects == ["n4"]
+
+
+@pytest.mark.parametrize(("full", "suspects"), [(["n3"], ["n3"]), (NODES, [])])
+def test_a_failed_job_names_the_nodes_on_which_fio_failed_but_not_all(full, suspects):
+    def figures_of(node):
+        if node in full:
+            raise SanityError("no space")
+        return {}
+
+    check = Scratch()
+    check.figures_of = figures_of
+    assert check.why_failed().startswith(f"{full[0]}: no space")
+    assert check.suspects == suspects
