@@ -128,6 +128,12 @@ def test_a_node_that_starts_no_step_is_named_and_so_is_one_that_slurm_gave_up(se
     assert search(left=NODES, down=["node4"]) == [("node4", "lost")]
 
 
+def test_a_node_among_many_that_refuses_every_step_is_named(search):
+    """Slurm then ends every step on it; only 32 nodes are looked at alone."""
+    looks = {f"node{number}": {"addresses": [f"10.0.1.{number}"]} for number in range(1, 101)}
+    assert search(left=[*looks], refusing=["node90"], **{**looks, "node90": None}) == [("node90", "silent")]
+
+
 def test_a_node_that_another_node_reaches_is_not_silent(search):
     assert search(node4=None, reached=["node4"]) == [("node1", "link")]
     [link] = search.found

@@ -150,7 +150,10 @@ def silent(nodes, told):
             told.update({node: look for node, look in looks.items() if not look.get("unseen")})
         return [len(looks) == len(groups[number]) for number, looks in enumerate(found)]
 
-    return [node for node in not_working([beside, *missing], tried) if node != beside]
+    if len(missing) > MOST_GROUPS:  # Slurm ends the whole step if one node refuses it: halve it to find that node
+        return [node for node in not_working([beside, *missing], tried) if node != beside]
+    works, *again = tried([[beside], *([node] for node in missing)], 2)
+    return [node for number, node in enumerate(missing) if works and not again[number]]
 
 
 def silent_or_cut_off(nodes, missing, told):
