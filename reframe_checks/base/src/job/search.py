@@ -69,7 +69,10 @@ class Search:
             # Other findings, such as a silent node, may follow from it.
             return taken
         found += unexecutable(told, nodes[0]) if failed and nodes else []
+        blocked_before = self.blocked
         found += standing("stopped", stopped(told)) + standing("blocked", self.still_blocked(told))
+        if self.blocked and not blocked_before and not failed:
+            return found  # the next look shows whether it still waits: sooner, and better evidence, than a try of MPI
         self.library = next((look["library"] for look in told.values() if look["library"]), self.library)
         if not found and len(nodes) > 1 and (failed or self.in_doubt(told, elapsed_s)):
             self.tried_s = elapsed_s
