@@ -211,7 +211,11 @@ class SystemCheck(
         """Raise what a failed job says. ReFrame would say its exit code and not read the outputs."""
         code = 0 if self.is_dry_run() else self.job.exitcode
         if code:
-            raise SanityError(": ".join(filter(None, [f"job exited with exit code {code}", self.why_failed()])))
+            try:
+                why = self.why_failed()
+            except (ParseError, SanityError) as err:  # it ended before it wrote its outputs
+                why = str(err)
+            raise SanityError(": ".join(filter(None, [f"job exited with exit code {code}", why])))
 
     def why_failed(self):
         """Return the first error in the job's standard error that Slurm did not write, or an empty string.

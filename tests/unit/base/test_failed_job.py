@@ -11,7 +11,7 @@ from tests.stand_in import StandIn
 
 def failed(said, code=3):
     check = StandIn(
-        KappaCheck, stderr="job.err", output_text=lambda _: said, is_dry_run=lambda: False,
+        KappaCheck, stderr="job.err", output_text=said if callable(said) else lambda _: said, is_dry_run=lambda: False,
         job=SimpleNamespace(exitcode=code),
     )  # fmt: skip
     with pytest.raises(SanityError) as caught:
@@ -29,6 +29,13 @@ def failed(said, code=3):
 )
 def test_the_first_error_that_slurm_did_not_write_is_told(said, told):
     assert failed(said) == f"job exited with exit code 3{told}"
+
+
+def test_a_job_that_wrote_nothing_still_has_its_exit_code():
+    def absent(_):
+        raise SanityError("cannot read job.err")
+
+    assert failed(absent) == "job exited with exit code 3: cannot read job.err"
 
 
 def test_a_long_line_is_cut():
