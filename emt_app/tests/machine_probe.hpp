@@ -11,7 +11,8 @@
 namespace emt::test {
 
 /// 100 MVA, 20 kV at 60 Hz: bases of voltage and current (peak, phase), ohm, rad/s.
-inline const double kVolt = 20e3 * std::sqrt(2.0 / 3), kAmpere = 2 * 100e6 / (3 * kVolt), kOhm = kVolt / kAmpere, kOmega = 120 * std::numbers::pi;
+/// Constants of the compiler: Clang initializes inline variables of several files in another order.
+inline constexpr double kVolt = 20e3 * 0.81649658092772603 /* √(2/3) */, kAmpere = 2 * 100e6 / (3 * kVolt), kOhm = kVolt / kAmpere, kOmega = 120 * std::numbers::pi;
 
 inline const std::string kSalient = R"("rated_power":100e6,"rated_voltage":20e3,"ra":0.003,"xl":0.12,"xd":1.1,"xd1":0.3,"xd2":0.22,"xq":0.7,"xq2":0.29,"td10":6,"td20":0.04,"tq20":0.06)";
 inline const std::string kRound = R"("rated_power":100e6,"rated_voltage":20e3,"ra":0.003,"xl":0.15,"xd":1.8,"xd1":0.3,"xd2":0.23,"xq":1.7,"xq1":0.55,"xq2":0.25,"td10":8,"td20":0.03,"tq10":0.4,"tq20":0.05)";
