@@ -52,6 +52,17 @@ INSTANTIATE_TEST_SUITE_P(Rules, BadCase, testing::Values(
     Bad{"matrix", R"({"type":"coupled_rl","name":"Z","from":"A","to":"B","r":[[1,2,0],[0,1,0],[0,0,1]],"l":[[1,0,0],[0,1,0],[0,0,1]]})", {"'Z'", "not-symmetric"}}),
     [](const auto& info) { return info.param.name; });
 
+TEST(Case, WithoutANodeThereIsNothingToSolve) {
+    for (const char* elements : {"", R"({"type":"block","name":"B","kind":"step","amplitude":3,"time":1})"}) {
+        try {
+            (void)parse_case(make_case(elements, 50e-6), "bad.json");
+            FAIL() << "was accepted";
+        } catch (const CaseError& e) {
+            EXPECT_NE(std::string(e.what()).find("empty-case"), std::string::npos) << e.what();
+        }
+    }
+}
+
 TEST(Case, FloatingNodeIsNamed) {
     const std::string text = make_case(std::string(kGood) + R"(,{"type":"resistor","name":"X","nodes":["c","d"],"r":1})", 50e-6, R"("nodes":["a","b","c","d"],)");
     try {

@@ -112,9 +112,9 @@ void check_angles(const Network& net, const Decomposition& parts, Diagnostics& p
 void check_network(const Network& net, Diagnostics& problems) {
     check_signals(net, problems);
     check_loops(net, problems);
+    if (net.nodes() == 0) problems.add("elements", "empty-case", "there is nothing to solve");
     if (!problems.empty()) return;
     const Decomposition parts = decompose(net);
-    if (parts.tasks.empty()) problems.add("elements", "empty-case", "there is nothing to solve");
     for (const Task& task : parts.tasks) {
         const int bad = singular_node(task, net.dt_s);
         if (bad >= 0)
