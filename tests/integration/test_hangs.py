@@ -22,6 +22,7 @@ from .conftest import KAPPA
 
 FAIL = 1
 LATE = "the watch waits 8 to 15 s for a node, and may name one that is late"
+DAMAGED = 'head -c 4096 /dev/urandom > "$fake"'
 # Each pair takes seconds, so that there is a measurement to stop.
 SLOWLY = ("-S", "PairSweep.round_trips=1000000", "-S", "PairSweep.seconds=1")
 
@@ -128,9 +129,10 @@ def test_mpi_is_tried_beside_a_measurement(suite, launcher, options):
 @timing(LATE)
 @pytest.mark.parametrize(
     ("node", "path", "make", "told"),
-    [("node2", CONFIGURATION, 'mkfifo "$fake"', "MPI does not start with"),
-     ("node1", PMIX, 'head -c 4096 /dev/urandom > "$fake"', "srun on this node starts no step")],
-    ids=["MPI on another node", "srun on the first node"],
+    [("node2", PMIX, DAMAGED, "MPI does not start with"),
+     ("node1", PMIX, DAMAGED, "srun on this node starts no step"),
+     ("node3", CONFIGURATION, 'mkfifo "$fake"', f"openat of {CONFIGURATION}")],
+    ids=["MPI on another node", "srun on the first node", "a file that MPI reads"],
 )  # fmt: skip
 def test_an_mpi_that_does_not_start_is_named(suite, node, path, make, told):
     cluster = Cluster(suite.state, suite.results)
