@@ -185,11 +185,11 @@ def in_one_file(paths):
 
 
 def in_one_armour(paths):
-    packets = [
-        subprocess.run(["gpg", "--batch", "--dearmor", path], check=True, capture_output=True).stdout for path in paths
-    ]
-    done = subprocess.run(["gpg", "--batch", "--enarmor"], input=b"".join(packets), check=True, capture_output=True)
-    return done.stdout.decode().replace("PGP ARMORED FILE", "PGP SIGNATURE")
+    packets = b""
+    for path in paths:
+        packets += subprocess.run(["gpg", "--dearmor", "-o", "-", path], check=True, capture_output=True).stdout
+    armoured = subprocess.run(["gpg", "--enarmor"], input=packets, check=True, capture_output=True).stdout
+    return armoured.decode().replace("PGP ARMORED FILE", "PGP SIGNATURE")
 
 
 @needs_gpg
