@@ -9,11 +9,9 @@ _DESCRIPTION = """\
 Check that a dossier is unaltered. Kappa compares every file with the manifest and signatures, and the verdict and the
 page with the raw results. It lists the attempts that do not count.
 
-Exit status:
-  0  nothing was altered, and the dossier is signed
-  1  a file was altered, added or is missing, a signature is bad, or a required key did not sign
-  2  not proven: the dossier is not signed, a signature or an attempt cannot be checked, another version of the suite
-     made the page, or the folder is no dossier"""
+Exit status: 0 nothing was altered, and the dossier is signed, 1 a file was altered, added or is missing, a signature is
+bad, or a required key did not sign, 2 the folder is no dossier, or something is not proven: the dossier is not signed,
+a signature or an attempt cannot be checked, or another version of the suite made the page."""
 
 
 def run(arguments: list[str]) -> int:
