@@ -12,9 +12,9 @@
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
                              reframe.out
 
-An attempt is finished if its report is complete and has no aborted case; otherwise it was interrupted. So there is no
-extra state that a crash could leave wrong. After a measurement, only the waivers of a contract, and the parties'
-agreements to changed programs, may change.
+An attempt is finished if its report is complete and has the series' case once and not aborted; otherwise it was
+interrupted. So there is no extra state that a crash could leave wrong. After a measurement, only the waivers of a
+contract, and the parties' agreements to changed programs, may change.
 """
 
 import contextlib
@@ -35,6 +35,7 @@ from msgspec.structs import replace
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import SIZE_LIMIT, load_json
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
 from kappa.core.record.load import load_session
@@ -55,6 +56,8 @@ ACCEPTED = "accepted"
 ENERGY = "energy"
 _FOLDERS = (ATTEMPTS, ACCEPTED, ENERGY, OPERATIONS, *BY_COLLECTING)
 LOCK = ".lock"
+#: The interruptions that a stop or a crash leaves.
+NO_REPORT, ABORTED = "it has no report", "its case was aborted"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 SPACK_LOCK = "spack.lock"
@@ -111,6 +114,8 @@ def is_result(name: str) -> bool:
     path = pathlib.PurePosixPath(name)
     if name in BY_RUN or is_version(name):
         return True
+    if path.parts[0] == ATTEMPTS:
+        return len(path.parts) > 2 and _NAME.fullmatch(path.parts[1]) is not None
     return len(path.parts) > 1 and path.parts[0] in _FOLDERS and not path.parts[1].startswith(".")
 
 
@@ -124,6 +129,10 @@ def _without_waivers(contract: Contract) -> Contract:
             for clause in contract.clauses
         ),
     )
+
+
+def _folder_name(series: CaseSeries, repeat: int, number: int) -> str:
+    return f"{series.slug}-r{repeat:04}-a{number:02}"
 
 
 class Families(msgspec.Struct, frozen=True):
@@ -160,16 +169,28 @@ class Attempt:
     number: int
     started: str
 
-    @functools.cached_property
+    @property
     def session(self) -> Session | None:
         """Return the recorded session; ``None`` for an interrupted attempt."""
+        return self._outcome[0]
+
+    @property
+    def interruption(self) -> str:
+        """Return the reason why the attempt counts as interrupted; empty for a finished one."""
+        return self._outcome[1]
+
+    @functools.cached_property
+    def _outcome(self) -> tuple[Session | None, str]:
+        if not os.path.lexists(self.folder / REPORT):
+            return None, NO_REPORT
         try:
             session = load_session(self.folder / REPORT)
         except InputError:
-            return None
-        cases = [case for run in session.runs for case in run]
-        aborted = any(case.result == "abort" for case in cases)
-        return None if aborted or not any(CaseSeries.of(case) == self.series for case in cases) else session
+            return None, "its report is damaged"
+        mine = [case for case in (session.runs or ((),))[0] if CaseSeries.of(case) == self.series]
+        if len(mine) != 1:
+            return None, f"its report has {counted(len(mine), 'case')} of the series: expected 1"
+        return (None, ABORTED) if mine[0].result == "abort" else (session, "")
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -226,6 +247,9 @@ class Campaign:
     def _attempt(self, folder: pathlib.Path) -> Attempt:
         kept = load_json(folder / "attempt.json", _Attempt)
         series = CaseSeries(kept.name, kept.partition, kept.environment)
+        if folder.name != _folder_name(series, kept.repeat, kept.number):
+            where = clean(str(folder))
+            raise InputError(f"{where}: attempt.json is about another attempt; restore the name or the file")
         return Attempt(folder, series, kept.repeat, kept.number, kept.started)
 
     def freeze(self, contract: pathlib.Path) -> None:
@@ -261,7 +285,7 @@ class Campaign:
         """
         started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
         attempt = _Attempt(series.name, series.partition, series.environment, repeat, number, started)
-        name = f"{series.slug}-r{repeat:04}-a{number:02}"
+        name = _folder_name(series, repeat, number)
         folder, part = self.folder / ATTEMPTS / name, self.folder / ATTEMPTS / f".{name}.{os.getpid()}.part"
         try:
             part.mkdir(parents=True)

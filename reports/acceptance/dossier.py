@@ -21,12 +21,14 @@ from reports.acceptance.listing import to_json, without_prose
 from reports.acceptance.outage_log import LOG, altered_raw, load_log
 from reports.acceptance.outage_weeks import check_weeks
 from reports.acceptance.retained import copy_of, damage_of
+from reports.acceptance.set_aside import set_aside, set_aside_operations
 from reports.acceptance.signature import (
     MANIFEST,
     SignatureState,
     check,
     differences,
     files_below,
+    is_signature,
     manifest_of,
     member_text,
     sha256,
@@ -36,6 +38,7 @@ from reports.acceptance.signature import (
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
 # Lists the files that were too large to copy; it exists only if there are any.
 LEFT_OUT = "left-out.json"
+_WRITTEN = (HTML, PDF, VERDICT, LEFT_OUT, MANIFEST)
 RAW_LIMIT = 64 << 20
 _GENERATOR = re.compile(r'<meta name="generator" content="[^"<>]*">')
 # ReFrame derives these files from the reports.
@@ -138,31 +141,38 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     :param keys: the keys of all who must have signed; see ``signature.check``.
     :raises InputError: ``folder`` is not a dossier.
     """
-    unchecked: list[str] = []
-    good: list[str] = []
-    problems = _seal_problems(folder, keys, unchecked, good)
+    proof = _seal(folder, keys)
+    problems, unchecked, good = proof.problems, proof.unchecked, proof.good
+    signatures = len(good)
     if not problems:
         problems += _log_problems(folder, keys, unchecked, good)
         problems += _accepted_problems(folder, unchecked, good)
     if not problems:
         verdict = judge(Campaign(folder))
+        parties = len(verdict.contract.parties)
+        if not keys and 0 < signatures < parties:
+            unchecked.append(f"signed by {signatures} of {parties} parties: name the key of each party with --key")
         evidence = evidence_of(folder)
         problems += _verdict_problems(folder, verdict, good)
         page = render(verdict, _raw_of(folder), _left_out(folder), evidence)
         problems += _page_problems(folder, page, unchecked, good)
+        for one in (*set_aside(verdict.attempts), *set_aside_operations(folder)):
+            (unchecked if one.doubtful else good).append(str(one))
         good.append(f"the raw results give the verdict: {verdict.acceptance.word}")
         good.append(f"evidence, to compare with the signed paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
-    return Proof(problems, unchecked, good)
+    return proof
 
 
-def _seal_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:
-    """Return what the manifest and the signatures show."""
-    problems = differences(folder)
-    signatures = check(folder, keys)
-    unchecked += [s.words for s in signatures if s.check is SignatureState.NOT_CHECKED]
-    good += [s.words for s in signatures if s.check in (SignatureState.GOOD, SignatureState.NONE)]
-    return problems + [s.words for s in signatures if s.check is SignatureState.BAD]
+def _seal(folder: pathlib.Path, keys: Sequence[str]) -> Proof:
+    """Return what the manifest and the signatures show; ``good`` has a line for each good signature."""
+    proof = Proof(differences(folder), [], [])
+    foreign = [name for name in files_below(folder) if not (name in _WRITTEN or is_result(name) or is_signature(name))]
+    proof.problems.extend(f"not part of a dossier: {clean(name)}" for name in foreign)
+    lists = {SignatureState.BAD: proof.problems, SignatureState.GOOD: proof.good}
+    for signature in check(folder, keys):
+        lists.get(signature.check, proof.unchecked).append(signature.words)
+    return proof
 
 
 def seal_of(dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
@@ -170,17 +180,16 @@ def seal_of(dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
 
     :param keys: fingerprints of GnuPG and public keys of minisign, as in a contract; each must have signed.
     """
-    proof = Proof([], [], [])
     with tempfile.TemporaryDirectory(prefix="kappa-keys-") as scratch:
         files = {str(pathlib.Path(scratch, f"{number}.pub")): key for number, key in enumerate(keys) if key[:2] == "RW"}
         for file, key in files.items():
             pathlib.Path(file).write_text(f"untrusted comment: minisign public key\n{key}\n", encoding="ascii")
         named = {key: file for file, key in files.items()}
-        found = _seal_problems(dossier, [named.get(key, key) for key in keys], proof.unchecked, proof.good)
+        proof = _seal(dossier, [named.get(key, key) for key in keys])
+    found = proof.problems or damage_of(dossier)
     for file, key in files.items():
         found = [line.replace(file, key) for line in found]
-    proof.problems.extend(found or damage_of(dossier))
-    return proof
+    return Proof(found, proof.unchecked, proof.good)
 
 
 def _accepted_problems(folder: pathlib.Path, unchecked: list[str], good: list[str]) -> list[str]:

@@ -34,6 +34,7 @@ from reports.acceptance.retained import (
     rerun_clause,
     unusable,
 )
+from reports.acceptance.set_aside import set_aside
 from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
@@ -481,12 +482,12 @@ def _remarks(
     found = []
     series = {attempt.series for attempt, _ in matching}
     mine = [attempt for attempt in attempts if attempt.series in series and attempt.repeat <= clause.repeats]
-    interrupted = sum(attempt.session is None for attempt in mine)
-    if interrupted:
+    aside = set_aside(mine)
+    if interrupted := sum(one.kind == "interrupted" for one in aside):
         found.append(f"{counted(interrupted, 'interrupted attempt')} repeated")
-    superseded = len(mine) - interrupted - len({attempt.repeat for attempt in mine if attempt.session})
-    if superseded:
+    if superseded := sum(one.kind == "superseded" for one in aside):
         found.append(f"{counted(superseded, 'finished attempt')} superseded by a later one")
+    found += [one.place for one in aside if one.doubtful]
     if _crosses(clause, interval):
         found.append("the confidence interval crosses the threshold")
     for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):

@@ -113,14 +113,20 @@ class OperationAttempt:
             raise InputError(f"cannot read {clean(str(path))}: {err}") from err
 
 
+def operation_folders(campaign: pathlib.Path) -> list[tuple[pathlib.Path, tuple[str, int, int]]]:
+    """Return the folder of each attempt, also of one that was cut off at once, with its clause, repeat and number."""
+    matches = [(path, _FOLDER.fullmatch(path.name)) for path in sorted((campaign / OPERATIONS).glob("*"))]
+    return [(path, (m["clause"], int(m["repeat"]), int(m["number"]))) for path, m in matches if m]
+
+
 def operation_attempts(campaign: pathlib.Path, clause: str) -> list[OperationAttempt]:
     """Return the attempts at a clause, by repeat and number.
 
     :raises InputError: an ``attempt.json`` is damaged.
     """
     found = []
-    for folder in (campaign / OPERATIONS).glob("*"):
-        if (match := _FOLDER.fullmatch(folder.name)) and match["clause"] == clause and (folder / ATTEMPT).exists():
+    for folder, place in operation_folders(campaign):
+        if place[0] == clause and (folder / ATTEMPT).exists():
             kept = load_json(folder / ATTEMPT, _OperationFile)
             found.append(
                 OperationAttempt(folder, kept.clause, kept.repeat, kept.number, kept.started, kept.job_name)
@@ -133,8 +139,7 @@ def begin_operation(campaign: pathlib.Path, clause: str, repeat: int) -> Operati
 
     :raises InputError: it cannot be written.
     """
-    folders = [_FOLDER.fullmatch(path.name) for path in (campaign / OPERATIONS).glob("*")]
-    numbers = [int(m["number"]) for m in folders if m and (m["clause"], int(m["repeat"])) == (clause, repeat)]
+    numbers = [place[2] for _, place in operation_folders(campaign) if place[:2] == (clause, repeat)]
     number = max(numbers, default=0) + 1
     folder = campaign / OPERATIONS / f"{clause}-r{repeat:04}-a{number:02}"
     started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")

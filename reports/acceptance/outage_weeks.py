@@ -138,8 +138,7 @@ def check_weeks(folder: pathlib.Path, log: OutageLog, parties: Sequence[str], ke
         for signature in check(folder / WEEKS / name, keys):
             words = f"week {name}: {signature.words}"
             lists = {SignatureState.BAD: found.problems, SignatureState.GOOD: found.good}
-            if signature.check is not SignatureState.NONE:
-                lists.get(signature.check, found.unchecked).append(words)
+            lists.get(signature.check, found.unchecked).append(words)
     for week_name, who in found.signed.items():
         lacking = [party for party in parties if party not in who]
         if lacking:

@@ -4,7 +4,6 @@ GnuPG or minisign makes and checks the signatures.
 """
 
 import base64
-import binascii
 import errno
 import hashlib
 import json
@@ -38,11 +37,29 @@ _SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|m
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$(?!\n)", description="a SHA-256 in hexadecimal")]
 _SIGNATURE_LIMIT = 1 << 16
 _FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
+# GnuPG and minisign ignore text around a signature, so the form of the whole file is checked here.
+_BASE64 = "[A-Za-z0-9+/]"
+_FORMS = {
+    "asc": re.compile(
+        r"-----BEGIN PGP SIGNATURE-----\n(?:\w+: .*\n)*\n(?:[A-Za-z0-9+/=]+\n)+-----END PGP SIGNATURE-----\n*"
+    ),
+    "minisig": re.compile(
+        rf"untrusted comment: .*\n(?P<signature>R[UW]{_BASE64}{{97}}=)\ntrusted comment: .*\n{_BASE64}{{86}}==\n*"
+    ),
+}
+_PUBLIC_KEY = re.compile(rf"untrusted comment: .*\n(?P<key>RW{_BASE64}{{54}})\s*")
+# GnuPG prints exactly one of these status lines for each signature.
+_REFUSALS = {
+    "BADSIG": "the signature is of other content",
+    "ERRSIG": "GnuPG cannot check the signature",
+    "EXPSIG": "the signature has expired",
+    "EXPKEYSIG": "the key has expired",
+    "REVKEYSIG": "the key is revoked",
+}
 
 
 class _Manifest(msgspec.Struct):
     files: Annotated[dict[str, _Digest], msgspec.Meta(min_length=1)]
-
 
 
 def sha256(path: pathlib.Path) -> str:
@@ -57,17 +74,15 @@ def sha256(path: pathlib.Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-
-def member_text(path: pathlib.Path) -> str:
+def member_text(path: pathlib.Path, limit_bytes: int = SIZE_LIMIT) -> str:
     """Return the text of a dossier's file. The dossier may be forged, so links and huge files are refused.
 
-    :raises OSError: the file is unreadable, a link, not regular, or larger than ``SIZE_LIMIT`` bytes.
+    :raises OSError: the file is unreadable, a link, not regular, or larger than ``limit_bytes``.
     :raises UnicodeDecodeError: the file is not UTF-8.
     """
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link", str(path))
-    return read_text(path, SIZE_LIMIT)
-
+    return read_text(path, limit_bytes)
 
 
 def is_signature(name: str) -> bool:
@@ -75,23 +90,28 @@ def is_signature(name: str) -> bool:
     return _SIGNATURE.fullmatch(name) is not None
 
 
-
 def files_below(folder: pathlib.Path) -> list[str]:
-    """Return the sorted relative paths, with ``/``, of everything below ``folder`` that is not a folder."""
+    """Return the sorted relative paths, with ``/``, of everything below ``folder`` that is not a folder.
+
+    :raises OSError: a folder is unreadable.
+    """
+
+    def refuse(err: OSError) -> None:
+        if not isinstance(err, FileNotFoundError):
+            raise err
+
     found = []
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=refuse):
         # Links to folders are listed among the folders.
         linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
         found += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
     return sorted(found)
 
 
-
 def manifest_of(folder: pathlib.Path) -> str:
     """Return the manifest of the current files in ``folder``."""
     files = {name: sha256(folder / name) for name in files_below(folder)}
     return json.dumps({"algorithm": "SHA-256", "files": files}, indent=1) + "\n"
-
 
 
 def differences(folder: pathlib.Path) -> list[str]:
@@ -108,7 +128,10 @@ def differences(folder: pathlib.Path) -> list[str]:
     except (ValueError, RecursionError) as err:
         raise InputError(f"{source}: not valid JSON") from err
     expected = fit(document, _Manifest, source).files
-    present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
+    try:
+        present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
+    except OSError as err:
+        raise InputError(f"cannot read {clean(str(err.filename))}: {err.strerror}; make the folder readable") from err
     found = [f"added: {name}" for name in sorted(present - expected.keys())]
     for name, digest in sorted(expected.items()):
         if name not in present:
@@ -123,16 +146,20 @@ def differences(folder: pathlib.Path) -> list[str]:
 
 
 class SignatureState(Enum):
-    GOOD, BAD, NOT_CHECKED, NONE = range(4)
+    GOOD, BAD, NOT_CHECKED = range(3)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Hold the result of a check. ``keys``: the required keys for which this signature is good."""
+    """Hold the result of a check.
+
+    ``signers``: the keys that verified a good signature, the primary key last: fingerprints of GnuPG, or a public key
+    of minisign in hexadecimal.
+    """
 
     check: SignatureState
     words: str
-    keys: frozenset[str] = frozenset()
+    signers: tuple[str, ...] = ()
 
 
 def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
@@ -167,79 +194,107 @@ def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
 def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
     """Return every signature of the dossier, and every missing one.
 
+    A key counts only for a signature that this key verified, and for one signature only.
+
     :param keys: the keys of all who must have signed: fingerprints for GnuPG, files with public keys for minisign.
         GnuPG also accepts other keys in the keyring. A minisign signature by another key is not checked.
     :raises InputError: a key is neither.
     """
-    fingerprints = {key: key.replace(" ", "").upper() for key in keys}
-    by_gnupg = {key: plain for key, plain in fingerprints.items() if _FINGERPRINT.fullmatch(plain)}
-    by_minisign = [key for key in keys if key not in by_gnupg]
-    for key in by_minisign:
-        if not pathlib.Path(key).is_file():
-            raise InputError(f"--key {clean(key)}: expected a GnuPG fingerprint or the file of minisign's public key")
-    found = []
-    for name in filter(is_signature, files_below(folder)):
-        status = (folder / name).lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _SIGNATURE_LIMIT:
-            found.append(Signature(SignatureState.BAD, f"{name}: not a signature file"))
-        elif name.endswith(".asc"):
-            found.append(_check_gnupg(folder, name, by_gnupg))
-        else:
-            found.append(_check_minisign(folder, name, by_minisign))
-    signed = {key for signature in found if signature.check is SignatureState.GOOD for key in signature.keys}
-    lacking = [Signature(SignatureState.BAD, f"not signed by {clean(key)}") for key in keys if key not in signed]
-    return [*found, *lacking] or [Signature(SignatureState.NONE, "the dossier is not signed")]
+    required: dict[str, str] = {}
+    by_minisign: dict[str, tuple[str, str]] = {}
+    repeated = []
+    for key in keys:
+        identity = key.replace(" ", "").upper()
+        if not _FINGERPRINT.fullmatch(identity):
+            key_id, identity = _public_key(key)
+            by_minisign[key] = key_id, identity
+        if identity in required:
+            repeated.append(Signature(SignatureState.BAD, f"--key {clean(key)}: one key for two parties"))
+        required.setdefault(identity, key)
+    found: list[Signature] = []
+    # Signing key -> the file of its signature, or the required key that the signature counts for.
+    signed: dict[str, str] = {}
+    for name in sorted(filter(is_signature, os.listdir(folder))):
+        signature = _check_file(folder, name, by_minisign)
+        credited = [identity for identity in signature.signers if identity in required]
+        if len({*credited}) > 1 or (signature.signers and signature.signers[-1] in signed):
+            signature = Signature(SignatureState.BAD, f"{name}: one key for two parties: {signature.words}")
+            credited = []
+        found.append(signature)
+        signed |= dict.fromkeys((*signature.signers[-1:], *credited), name)
+    lacking = [f"not signed by {clean(key)}" for identity, key in required.items() if identity not in signed]
+    found += [*repeated, *(Signature(SignatureState.BAD, words) for words in lacking)]
+    return found or [
+        Signature(SignatureState.NOT_CHECKED, "not signed: intact proves only that the files fit the manifest")
+    ]
 
 
-def _check_gnupg(folder: pathlib.Path, name: str, fingerprints: dict[str, str]) -> Signature:
-    if not shutil.which("gpg"):
-        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, GnuPG is not installed; install it")
-    done = _run(["gpg", "--batch", "--status-fd=1", "--verify", str(folder / name), str(folder / MANIFEST)])
-    said = dict(re.findall(r"^\[GNUPG:\] (\w+) ?(.*)$", done.stdout, re.MULTILINE))
-    if "NO_PUBKEY" in said:
-        return Signature(
-            SignatureState.NOT_CHECKED,
-            f"{name}: not checked, the key {said['NO_PUBKEY']} is not in the keyring; import it",
-        )
-    if done.returncode or "GOODSIG" not in said or "VALIDSIG" not in said:
-        return Signature(SignatureState.BAD, f"{name}: {one_line(clean(done.stderr), 200)}")
-    # The first word is the fingerprint of the signing key, the last the fingerprint of its primary key.
-    signers = {said["VALIDSIG"].split()[0], said["VALIDSIG"].split()[-1]}
-    who = one_line(clean(said["GOODSIG"].partition(" ")[2]), 80)
-    return Signature(
-        SignatureState.GOOD,
-        f"{name}: good signature of {who}, key {' / '.join(sorted(signers))}",
-        frozenset(key for key, fingerprint in fingerprints.items() if fingerprint in signers),
-    )
-
-
-def _check_minisign(folder: pathlib.Path, name: str, keys: list[str]) -> Signature:
-    if not shutil.which("minisign"):
-        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, minisign is not installed; install it")
-    signer = _minisign_key_id(folder / name)
-    matching = [key for key in keys if signer and _minisign_key_id(pathlib.Path(key)) == signer]
-    if signer and not matching:
-        words = "give the file of its public key with --key"
-        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, signed by the key {signer}; {words}")
-    words = "not a minisign signature"
-    for key in matching:
-        done = _run(["minisign", "-V", "-p", key, "-m", str(folder / MANIFEST), "-x", str(folder / name)])
-        words = one_line(clean(done.stderr if done.returncode else done.stdout), 200)
-        if not done.returncode:
-            return Signature(SignatureState.GOOD, f"{name}: {words}", frozenset(matching))
-    return Signature(SignatureState.BAD, f"{name}: {words}")
-
-
-def _minisign_key_id(path: pathlib.Path) -> str:
-    """Return the key's id as minisign prints it, from a signature or a public key; empty for any other file.
-
-    The second lines of both files begin with the same layout.
-    """
+def _public_key(key: str) -> tuple[str, str]:
+    """Return id and public key in minisign's file ``key``, in hexadecimal. The owner chooses the id freely."""
     try:
-        lines = read_text(path, _SIGNATURE_LIMIT).splitlines()
-        return base64.b64decode(lines[1], validate=True)[2:10][::-1].hex().upper()
-    except (OSError, UnicodeDecodeError, IndexError, binascii.Error):
-        return ""
+        match = _PUBLIC_KEY.fullmatch(read_text(pathlib.Path(key), _SIGNATURE_LIMIT))
+    except (OSError, UnicodeDecodeError):
+        match = None
+    if match is None:
+        raise InputError(f"--key {clean(key)}: expected a GnuPG fingerprint or the file of minisign's public key")
+    return _key_id(match["key"]), base64.b64decode(match["key"])[10:].hex()
+
+
+def _key_id(text: str) -> str:
+    """Return the key's id as minisign prints it, from the line of a signature or of a public key."""
+    return base64.b64decode(text)[2:10][::-1].hex().upper()
+
+
+def _check_file(folder: pathlib.Path, name: str, by_minisign: dict[str, tuple[str, str]]) -> Signature:
+    """Check one file; ``by_minisign``: file of a public key -> id and public key in hexadecimal."""
+    kind = name.rpartition(".")[2]
+    try:
+        match = _FORMS[kind].fullmatch(member_text(folder / name, _SIGNATURE_LIMIT))
+    except (OSError, UnicodeDecodeError):
+        return Signature(SignatureState.BAD, f"{name}: not a signature file")
+    if match is None:
+        return Signature(SignatureState.BAD, f"{name}: expected one signature and nothing else; remove the rest")
+    program = "gpg" if kind == "asc" else "minisign"
+    if not shutil.which(program):
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, {program} is not installed; install it")
+    return _check_gnupg(folder, name) if kind == "asc" else _check_minisign(folder, name, match, by_minisign)
+
+
+def _check_gnupg(folder: pathlib.Path, name: str) -> Signature:
+    done = _run(["gpg", "--batch", "--status-fd=1", "--verify", str(folder / name), str(folder / MANIFEST)])
+    said = re.findall(r"^\[GNUPG:\] (\w+) ?(.*)$", done.stdout, re.MULTILINE)
+    outcomes = [(kind, rest) for kind, rest in said if kind == "GOODSIG" or kind in _REFUSALS]
+    if len(outcomes) > 1:
+        return Signature(SignatureState.BAD, f"{name}: expected one signature in the file, found {len(outcomes)}")
+    for kind, key in said:
+        if kind == "NO_PUBKEY":
+            words = f"{name}: not checked, the key {key} is not in the keyring; import it"
+            return Signature(SignatureState.NOT_CHECKED, words)
+    valid = [rest.split() for kind, rest in said if kind == "VALIDSIG"]
+    outcome, user = outcomes[0] if outcomes else ("", "")
+    if done.returncode or outcome != "GOODSIG" or len(valid) != 1:
+        why = _REFUSALS.get(outcome, "GnuPG found no good signature")
+        return Signature(SignatureState.BAD, f"{name}: {why}: {one_line(clean(done.stderr), 200)}")
+    # The first word is the fingerprint of the signing key, the last the fingerprint of its primary key.
+    signers = tuple(dict.fromkeys((valid[0][0], valid[0][-1])))
+    who = one_line(clean(user.partition(" ")[2]), 80)
+    return Signature(SignatureState.GOOD, f"{name}: good signature of {who}, key {' / '.join(signers)}", signers)
+
+
+def _check_minisign(
+    folder: pathlib.Path, name: str, match: re.Match[str], keys: dict[str, tuple[str, str]]
+) -> Signature:
+    signer, refusal = _key_id(match["signature"]), ""
+    for key, (key_id, public) in keys.items():
+        done = _run(["minisign", "-V", "-p", key, "-m", str(folder / MANIFEST), "-x", str(folder / name)])
+        if not done.returncode:
+            return Signature(SignatureState.GOOD, f"{name}: {one_line(clean(done.stdout), 200)}", (public,))
+        if key_id == signer:
+            refusal = one_line(clean(done.stderr), 200)
+    if refusal:
+        return Signature(SignatureState.BAD, f"{name}: {refusal}")
+    words = f"{name}: not checked, signed by the key {signer}; give the file of its public key with --key"
+    return Signature(SignatureState.NOT_CHECKED, words)
 
 
 def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":

@@ -54,8 +54,7 @@ def verify_paper(path: pathlib.Path, keys: Sequence[str]) -> Proof:
         proof.problems.append(f"{clean(str(path))} differs from the signed copy in {clean(str(folder))}")
     lists = {SignatureState.BAD: proof.problems, SignatureState.GOOD: proof.good}
     for signature in check(folder, keys):
-        words = "not signed" if signature.check is SignatureState.NONE else signature.words
-        lists.get(signature.check, proof.unchecked).append(words)
+        lists.get(signature.check, proof.unchecked).append(signature.words)
     return proof
 
 

@@ -23,7 +23,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from scipy import optimize
 
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import SIZE_LIMIT
+from kappa.core.ground.documents import SIZE_LIMIT, YamlFile
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import read_text
 from reports.history.adding_up import ALLOWANCE, LEAST_EARLIER, NIGHTS, SHARE, scores, sum_limit
@@ -120,11 +120,13 @@ def read_references(folder: pathlib.Path) -> dict[str, Any]:
     """
     documents = {}
     for path in sorted(folder.glob("*.yaml")):
+        # YamlFile refuses hostile and ambiguous content; only ruamel.yaml keeps the comments.
+        mapping = isinstance(YamlFile(path).value, dict)
         try:
             documents[path.name] = _yaml().load(read_text(path, SIZE_LIMIT))
         except (OSError, UnicodeDecodeError, YAMLError) as err:
             raise InputError(f"cannot read {clean(str(path))}: {clean(str(err))}") from err
-        if not isinstance(documents[path.name], dict):
+        if not mapping:
             raise InputError(f"{clean(str(path))}: expected a mapping from check class to references")
     if not documents:
         raise InputError(f"{folder}: no reference files (*.yaml) in this folder; add one, for instance network.yaml")

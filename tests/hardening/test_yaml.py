@@ -18,7 +18,7 @@ HOSTILE = {
     "deep": ("left_out: " + "[" * 100_000, "nested too deeply"),
     "long number": ("left_out: " + "1" * 10_000, "expected a number of at most 100 characters"),
     "object": ("left_out: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
-    "escape codes": ("default_mode: \x1b[2J", "expected no control characters"),
+    "escape codes": ("default_mode: \x1b[2J", "expected no control or invisible characters"),
 }
 
 

@@ -7,10 +7,11 @@ from kappa.core.ground.clean_text import clean
 
 _DESCRIPTION = """\
 Check that a dossier is unaltered. Kappa compares every file with the manifest and signatures, and the verdict and the
-page with the raw results.
+page with the raw results. It lists the attempts that do not count.
 
-Exit status: 0 nothing was altered, 1 a file was altered, added or is missing, 2 the folder is no dossier, or something
-cannot be checked: a signature, or a page that another version of the suite made."""
+Exit status: 0 nothing was altered, and the dossier is signed, 1 a file was altered, added or is missing, a signature is
+bad, or a required key did not sign, 2 the folder is no dossier, or something is not proven: the dossier is not signed,
+a signature or an attempt cannot be checked, or another version of the suite made the page."""
 
 
 def run(arguments: list[str]) -> int:

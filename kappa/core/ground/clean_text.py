@@ -14,20 +14,30 @@ _CONTROL = re.compile(
     | (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]?                       # CSI: colours, cursor
     | \x1b [ -/]* [0-~]?                                         # any other escape sequence
     | [\x00-\x08\x0b-\x1f\x7f-\x9f]                              # C0 and C1 controls but tab and newline
-    | [\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]   # direction marks, invisible characters
+    | [\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f]  # direction marks, invisible characters
+    | [\ufeff\ufff9-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]
     | [\ud800-\udfff]                                            # lone surrogates
     """,
     re.VERBOSE,
 )
+# Python takes these for printable: joiners, fillers and selectors of variants, all without a glyph of their own.
+_NO_GLYPH = r"|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]"
+_HIDDEN = re.compile(_CONTROL.pattern + _NO_GLYPH, re.VERBOSE)
 # Escapes in JSON that may encode removed characters. Escapes of letters and signs from Latin to Hebrew, of arrows and
 # of mathematics are not among them: a report has one for every µ.
-_ESCAPES = re.compile(r"\\(?:[bfr]|u(?!00[a-f]|0[1-5]|2[1-9]))")
+_ESCAPES = re.compile(r"\\(?:[bfr]|u(?!00(?!ad)[a-f]|0[1-5]|2[1-9]))")
 
 
 def clean(text: str) -> str:
     """Return ``text`` without control sequences, invisible and unencodable characters. Keep tabs and newlines."""
     # The pattern matches no printable text, and this test is ten times faster.
     return text if text.isprintable() else _CONTROL.sub("", text)
+
+
+def hidden_at(text: str) -> int | None:
+    """Return the index of the first character that a reader of ``text`` does not see; tabs and newlines are none."""
+    match = None if text.isascii() and text.isprintable() else _HIDDEN.search(text)
+    return match.start() if match else None
 
 
 def clean_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Read YAML and JSON as typed data. Each error names the file, the line or key, the expected and the found value.
 
-Size and depth are limited, each key may occur once, and no string may have control characters.
+Size and depth are limited, each key may occur once, and no text may have control or invisible characters. YAML 1.1 and
+1.2 must read each number and each truth value alike.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ import msgspec
 import msgspec.inspect
 import yaml
 
-from kappa.core.ground.clean_text import clean, clean_object, one_line
+from kappa.core.ground.clean_text import clean, clean_object, hidden_at, one_line
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.whole_files import read_text
 
@@ -33,6 +34,13 @@ _MOST_VALUES = 200_000
 # Characters of a number. Python needs a time that grows faster than their number.
 _NUMBER_LIMIT = 100
 _MOST_PROBLEMS = 20
+# The forms that YAML 1.1 and the core schema of YAML 1.2 read alike, and digits in groups of three. Only 1.1 reads
+# 0100 as 64, 1:30 as 90, and yes as true.
+_UNAMBIGUOUS = {
+    "int": re.compile(r"[-+]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:_[0-9]{3})+)|0x[0-9a-fA-F]+"),
+    "float": re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan", re.IGNORECASE),
+    "bool": re.compile("true|false", re.IGNORECASE),
+}
 _PATH_IN_MESSAGE = re.compile(r" - at `(?:key in )?\$(?:.*)`$")
 _EXPECTED = re.compile(r"Expected `([^`]*)`(.*?)(?:, got .*)?")
 _JSON_WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -126,7 +134,7 @@ class YamlFile:
         self.moved: dict[Path, Path] = {}
         self.problems: list[str] = []
         try:
-            text = read_text(path, limit)
+            text = read_text(path, limit).removeprefix("\ufeff")
         except OSError as err:
             raise InputError(f"cannot read {self.source}: {err.strerror}") from err
         except UnicodeDecodeError as err:
@@ -136,6 +144,9 @@ class YamlFile:
 
     def _loaded(self, text: str, aliases: bool) -> tuple[Any, yaml.Node | None]:
         loader = None
+        if (at := hidden_at(text)) is not None:
+            found = f"expected no control or invisible characters, found {text[at]!a}"
+            raise self._broken(text.count("\n", 0, at), found)
         try:
             loader = _Loader(text)
             loader.aliases = aliases
@@ -147,9 +158,6 @@ class YamlFile:
         except yaml.MarkedYAMLError as err:
             line = err.problem_mark.line if err.problem_mark else 0
             raise self._broken(line, one_line(clean(err.problem or str(err)), 300)) from err
-        except yaml.reader.ReaderError as err:
-            found = f"expected no control characters, found {text[err.position]!a}"
-            raise self._broken(text.count("\n", 0, err.position), found) from err
         except RecursionError as err:
             raise self._broken(loader.line if loader else 0, "found values that are nested too deeply") from err
         finally:
@@ -241,15 +249,20 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         kind = str(node.tag).rpartition(":")[2]
         if isinstance(node, yaml.ScalarNode):
-            if clean(node.value) != node.value:
+            if hidden_at(node.value) is not None:
                 raise _problem(node, f"expected no control or invisible characters, found {node.value[:80]!a}")
             if kind in ("int", "float") and len(node.value) > _NUMBER_LIMIT:
                 raise _problem(node, f"expected a number of at most {_NUMBER_LIMIT} characters")
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         # PyYAML's errors for a scalar that does not fit its tag.
         except (ValueError, LookupError, AttributeError) as err:
             raise _problem(node, f"expected a valid {kind}, found {reprlib.repr(node.value)}") from err
+        if kind in _UNAMBIGUOUS and not _UNAMBIGUOUS[kind].fullmatch(node.value):
+            written, text = json.dumps(value), json.dumps(node.value)
+            words = f"found {node.value}, which YAML 1.1 and 1.2 read differently: write {written}, or {text} for text"
+            raise _problem(node, words)
+        return value
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         # Check before `<<` adds the keys of another mapping, which a key here may replace.

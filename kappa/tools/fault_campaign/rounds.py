@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from kappa.core.ground.documents import YamlFile
 from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import end
@@ -207,7 +208,7 @@ def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
     own = report.with_name("site")
     own.mkdir()
     shutil.copy(site_folder(SITE) / "site.yaml", own)
-    expected = yaml.safe_load((site_folder(SITE) / "expected.yaml").read_text(encoding="utf-8"))
+    expected = YamlFile(site_folder(SITE) / "expected.yaml").value
     ran = {catalogue()[check].family for check in CHECKS if not (preloads and check == SEES_LIBRARIES)}
     others = [name for name in expected["partitions"] if name != PARTITION]
     expected["left_out"] += [

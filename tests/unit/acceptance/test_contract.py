@@ -30,6 +30,10 @@ clauses:
 """
 
 
+# A soft hyphen, joiners, fillers, a selector of a variant, a tag, an invisible operator, a non-character.
+INVISIBLE = "\xad\u034f\u115f\u180e\u200b\u200d\u2063\u2800\u3164\ufe0f\ufffe\U000e0041\U000e0100"
+
+
 @pytest.mark.parametrize("site", sorted((REPOSITORY / "site_configs").glob("*/acceptance.yaml")), ids=str)
 def test_the_contracts_of_the_sites_are_valid(site: pathlib.Path):
     found = load_contract(site)
@@ -90,7 +94,22 @@ def test_what_is_read(load):
         ("id: B1", 'id: "B1\\n"', 7, "expected at most 40 letters, digits, '.', '_' and '-'"),
         ("2026-11-21", '"2026-11-21\\n"', 4, "expected a date of the calendar as YYYY-MM-DD"),
         ("text: fast", 'text: " "', 8, "expected some text"),
-        ("text: fast", "text: fast\x1b", 8, "expected no control characters, found '\\x1b'"),
+        ("text: fast", "text: fast\x1b", 8, "expected no control or invisible characters, found '\\x1b'"),
+        ("text: fast", "text: fast # \u202etsaf", 8, "expected no control or invisible characters, found '\\u202e'"),
+        ("text: fast", "text: fast\u2028    mandatory: false", 8, "invisible characters, found '\\u2028'"),
+        *(("text: fast", f"text: fa{char}st", 8, "expected no control or invisible characters") for char in INVISIBLE),
+        *(("text: fast", f'text: "fa\\U{ord(char):08x}st"', 8, "invisible characters") for char in INVISIBLE),
+        ("value: 10", "value: 0100", 12, 'found 0100, which YAML 1.1 and 1.2 read differently: write 64, or "0100"'),
+        ("value: 10", "value: 1:30", 12, "found 1:30, which YAML 1.1 and 1.2 read differently: write 90"),
+        ("value: 10", "value: 1:30.5", 12, "found 1:30.5, which"),
+        ("value: 10", "value: 0b11", 12, "found 0b11, which"),
+        ("value: 10", "value: 1_0", 12, "found 1_0, which"),
+        ("value: 10", "value: 1_0.5", 12, "found 1_0.5, which"),
+        ("value: 10", "value: !!int '010'", 12, "found 010, which"),
+        ("repeats: 3", "repeats: 03", 13, "found 03, which"),
+        ("mandatory: true", "mandatory: yes", 14, "found yes, which YAML 1.1 and 1.2 read differently: write true"),
+        ("mandatory: true", "mandatory: Off", 14, "found Off, which"),
+        ("{buyer: B, vendor: V}", "{buyer: no, vendor: V}", 5, 'found no, which YAML 1.1 and 1.2 read differently'),
         ("text: fast", "text: fast\udcff", 8, "expected UTF-8"),
         ("text: fast", f"text: {'[' * 100_000}", 8, "nested too deeply"),
         ("text: fast", "text: !!python/object/apply:os.system [true]", 8, "could not determine a constructor"),
@@ -124,3 +143,18 @@ def test_a_pipe_is_no_contract(tmp_path):
     os.mkfifo(tmp_path / "acceptance.yaml")
     with pytest.raises(InputError, match="not a regular file"):
         load_contract(tmp_path / "acceptance.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4_000", 4000), ("0x1f", 31), ("-7", -7), ("1.5e+3", 1500), ("010.5", 10.5)]
+)
+def test_number_that_all_readers_of_yaml_take_alike_is_read(load, text, value):
+    assert load(GOOD.replace("value: 10", f"value: {text}")).clauses[0].threshold == value
+
+
+def test_text_in_quotes_is_text(load):
+    assert load(GOOD.replace("{buyer: B,", "{buyer: 'no',")).parties["buyer"] == "no"
+
+
+def test_byte_order_mark_of_an_editor_is_accepted(load):
+    assert load(f"\ufeff{GOOD}") == load(GOOD)

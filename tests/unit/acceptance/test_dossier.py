@@ -13,8 +13,10 @@ import pytest
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
+from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.dossier_page import renderer
+from reports.acceptance.judge import judge
 from reports.acceptance.signature import MANIFEST, manifest_of
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
@@ -64,7 +66,7 @@ def test_a_dossier_that_cannot_be_signed_is_not_written(campaign, tmp_path):
 def test_an_untouched_dossier_is_intact_elsewhere(dossier, tmp_path):
     shutil.move(dossier, tmp_path / "elsewhere")
     proof = verify(tmp_path / "elsewhere")
-    assert (proof.exit_status, proof.problems) == (0, [])
+    assert (proof.exit_status, proof.problems) == (2, []), "it is not signed"
 
 
 def alter(path):
@@ -92,6 +94,23 @@ def test_what_was_added_removed_or_linked_is_found(dossier):
     assert re.search("added: linked", problems)
     assert re.search("missing: dossier.html", problems)
     assert re.search("cannot be read: .*run-report.json", problems)
+
+
+STRAYS = (
+    "dossier-final.html", "dossier.PDF", "Dossier.pdf", ".hidden", "run.sh", "attempts/summary.html", "attempts/.x/y",
+    "manifest.json.final.html", "manifest.json.a.b.asc", "contract.0.yaml",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_file_that_is_no_part_of_a_dossier_is_found_even_if_the_manifest_lists_it(dossier, name):
+    path = dossier / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    assert f"added: {name}" in verify(dossier).problems
+    list_anew(dossier)
+    assert verify(dossier).problems == [f"not part of a dossier: {name}"]
 
 
 def write_anew(dossier, old, new, name="verdict.json"):
@@ -138,11 +157,11 @@ def unmet(campaign, tmp_path):
 
 def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
     write_anew(unmet, renderer(), "Kappa 0123456789abcdef", "dossier.html")
-    assert verify(unmet).exit_status == 0
+    assert verify(unmet).problems == []
     write_anew(unmet, "Reasons against acceptance", "Against acceptance", "dossier.html")
     proof = verify(unmet)
     assert (proof.exit_status, proof.problems) == (2, [])
-    assert "is from another version of the suite" in proof.unchecked[0]
+    assert "is from another version of the suite" in proof.unchecked[1]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +178,7 @@ def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
     ],
 )
 def test_a_new_manifest_does_not_hide_a_forged_page(unmet, old, new):
-    assert verify(unmet).exit_status == 0
+    assert verify(unmet).problems == []
     write_anew(unmet, old, new, "dossier.html")
     proof = verify(unmet)
     assert proof.exit_status == 1
@@ -174,7 +193,7 @@ def printed(campaign, tmp_path):
 
 
 def test_the_manifest_covers_the_pdf(printed, campaign, tmp_path):
-    assert verify(printed).exit_status == 0
+    assert verify(printed).problems == []
     campaign.add(latency(value=9), 1, 2)
     write_dossier(campaign, tmp_path / "other", pdf=True, how_signed=None)
     shutil.copy(tmp_path / "other/dossier.pdf", printed)
@@ -235,7 +254,7 @@ def test_a_sample_of_a_disturbed_node_is_marked(campaign, tmp_path):
     summary = page[: page.index('<section class="clause"')]
     assert summary.count("1 of 3 samples disturbed") == 2, "on the first page and in the table of clauses"
     assert page.count('<circle class="disturbed"') == 1
-    assert verify(tmp_path / "d").exit_status == 0
+    assert verify(tmp_path / "d").problems == []
 
 
 def test_the_evidence_that_the_paper_bears_is_printed(unmet, capsys):
@@ -249,7 +268,7 @@ def test_a_dossier_that_another_version_worded_is_intact(dossier):
     write_anew(dossier, '"statistic": "median"', '"statistic": "middle"')
     write_anew(dossier, '"remarks": []', '"remarks": ["a remark"]')
     proof = verify(dossier)
-    assert (proof.exit_status, proof.problems) == (0, [])
+    assert (proof.exit_status, proof.problems) == (2, []), "it is not signed"
     assert any(words.startswith("note: the wording of verdict.json differs") for words in proof.good)
 
 
@@ -294,7 +313,7 @@ def test_pipes_devices_and_what_is_missing_neither_hang_nor_crash(dossier, name,
             document["files"][name] = hashlib.sha256(b"").hexdigest()
         (dossier / MANIFEST).write_text(json.dumps(document))
     try:
-        assert verify(dossier).exit_status == (0 if (name, what) == ("unresolved.json", "nothing") else 1)
+        assert verify(dossier).exit_status == (2 if (name, what) == ("unresolved.json", "nothing") else 1)
     except InputError as err:
         assert re.search(r"cannot read .*(manifest\.json|contract\.yaml): ", str(err))
 
@@ -330,6 +349,79 @@ def test_hostile_strings_only_show(campaign, tmp_path):
     assert verify(tmp_path / "d").problems == []
 
 
+def test_verify_lists_attempts_that_do_not_count(campaign, tmp_path):
+    campaign.measure(9, 9, 99)
+    campaign.add(latency(), 3, 2)
+    campaign.add(None, 2, 2)
+    campaign.add(latency(result="abort"), 2, 3)
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    proof = verify(tmp_path / "d")
+    series = "OsuLatency %placement=two_nodes on cpu+packaged"
+    assert proof.good[1:4] == [
+        f"{series}, repeat 2, attempt 2: interrupted, it has no report",
+        f"{series}, repeat 2, attempt 3: interrupted, its case was aborted",
+        f"{series}, repeat 3, attempt 1: superseded",
+    ]
+    assert len(proof.unchecked) == 1, "only the signature is missing"
+
+
+def cut_report(attempt):
+    path = attempt.folder / REPORT
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def append_a_second_case(attempt):
+    path = attempt.folder / REPORT
+    document = json.loads(path.read_text())
+    document["runs"][0]["testcases"].append(latency(result="abort"))
+    path.write_text(json.dumps(document))
+
+
+def name_another_series(attempt):
+    path = attempt.folder / REPORT
+    path.write_text(path.read_text().replace("OsuLatency", "OsuBandwidth"))
+
+
+def remove_the_attempt(attempt):
+    shutil.rmtree(attempt.folder)
+
+
+@pytest.mark.parametrize(
+    ("hide", "kind"),
+    [
+        (cut_report, "interrupted"),
+        (append_a_second_case, "interrupted"),
+        (name_another_series, "interrupted"),
+        (remove_the_attempt, "missing"),
+    ],
+)
+def test_bad_attempt_does_not_vanish_when_its_report_is_made_unusable(campaign, tmp_path, hide, kind):
+    campaign.measure(9, 9, 99)
+    bad = campaign.attempts()[2]
+    hide(bad)
+    campaign.add(latency(), 3, 2)
+    verdict = write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    [remark] = [remark for remark in verdict.clauses[0].remarks if remark.startswith("repeat 3, attempt 1: ")]
+    assert kind in remark
+    assert any(line.endswith(remark) for line in verify(tmp_path / "d").unchecked)
+
+
+def test_aborted_case_of_another_series_does_not_discard_a_measurement(campaign):
+    campaign.measure(9, 9, 99)
+    path = campaign.attempts()[2].folder / REPORT
+    document = json.loads(path.read_text())
+    document["runs"][0]["testcases"].append(latency("gpu", result="abort"))
+    path.write_text(json.dumps(document))
+    assert [sample.value for sample in judge(campaign).clauses[0].samples] == [9, 9, 99]
+
+
+def test_attempt_under_the_name_of_another_is_refused(campaign):
+    bad = campaign.add(latency(), 3)
+    bad.folder.rename(bad.folder.with_name(bad.folder.name.replace("a01", "a02")))
+    with pytest.raises(InputError, match="is about another attempt"):
+        campaign.attempts()
+
+
 def test_links_and_pipes_are_no_results(campaign, tmp_path):
     attempt = campaign.add(latency())
     (attempt.folder / "passwd").symlink_to("/etc/passwd")
@@ -341,7 +433,8 @@ def test_links_and_pipes_are_no_results(campaign, tmp_path):
 
 
 def test_exit_statuses(campaign, dossier, capsys):
-    assert main(["verify", str(dossier)]) == 0
+    assert main(["verify", str(dossier)]) == 2
+    assert capsys.readouterr().out.startswith("not signed: ")
     alter(dossier / "dossier.html")
     assert main(["verify", str(dossier)]) == 1
     assert main(["verify", str(dossier.parent / "campaign")]) == 2

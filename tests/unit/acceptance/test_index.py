@@ -61,7 +61,7 @@ def test_the_dossier_shows_the_pieces(campaign, tmp_path):
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     page = (tmp_path / "d/dossier.html").read_text()
     assert page.count(">18 us</td>") == 2
-    assert verify(tmp_path / "d").exit_status == 0
+    assert verify(tmp_path / "d").problems == []
 
 
 GOOD = """\

@@ -3,7 +3,6 @@
 import datetime
 import json
 import random
-import subprocess
 
 import pytest
 
@@ -188,25 +187,13 @@ def test_raw_answers_are_those_that_the_log_names(campaign):
     assert altered_raw(campaign.folder, log) == ["missing, though the outage log names it: raw/sacctmgr-1.txt"]
 
 
-@pytest.fixture
-def key(tmp_path, monkeypatch):
-    """A GnuPG key without a password, in a keyring of its own."""
-    home = tmp_path / "gnupg"
-    home.mkdir(mode=0o700)
-    monkeypatch.setenv("GNUPGHOME", str(home))
-    make = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "buyer@example.org", "ed25519"]
-    subprocess.run(make, check=True, capture_output=True)
-    yield "gpg:buyer@example.org"
-    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=False)
-
-
-def test_a_week_that_both_sign_cannot_be_rewritten(campaign, key):
+def test_a_week_that_both_sign_cannot_be_rewritten(campaign, keyring):
     log = load_log(campaign.folder)
     weeks = weeks_of(log)
     assert weeks[:3] == ["2026-W48", "2026-W49", "2026-W50"]
     now = BEGIN.timestamp() + 90 * 86400
-    sign_week(campaign.folder, "2026-W50", key, "buyer", now)
-    sign_week(campaign.folder, "2026-W50", key, "vendor", now)
+    sign_week(campaign.folder, "2026-W50", f"gpg:{keyring['Buyer']}", "buyer", now)
+    sign_week(campaign.folder, "2026-W50", f"gpg:{keyring['Vendor']}", "vendor", now)
     found = check_weeks(campaign.folder, log, list(PARTIES), [])
     assert not found.problems and len(found.good) == 2
     assert "week 2026-W49 of outages.jsonl is not signed by buyer, vendor" in found.unchecked
@@ -220,11 +207,11 @@ def test_a_week_that_both_sign_cannot_be_rewritten(campaign, key):
     assert any("week 2026-W50: line" in line and "the log was rewritten" in line for line in found.problems)
 
 
-def test_a_week_that_goes_on_is_not_signed(campaign, key):
+def test_a_week_that_goes_on_is_not_signed(campaign):
     with pytest.raises(InputError, match="2026-W50 ends at 2026-12-14 00:00 UTC"):
-        sign_week(campaign.folder, "2026-W50", key, "buyer", BEGIN.timestamp())
+        sign_week(campaign.folder, "2026-W50", "gpg", "buyer", BEGIN.timestamp())
     with pytest.raises(InputError, match="expected a week such as 2026-W49"):
-        sign_week(campaign.folder, "2026-W54", key, "buyer", BEGIN.timestamp())
+        sign_week(campaign.folder, "2026-W54", "gpg", "buyer", BEGIN.timestamp())
 
 
 def test_a_dossier_holds_the_log_and_verify_names_what_was_altered(campaign, tmp_path):

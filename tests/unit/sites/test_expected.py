@@ -54,7 +54,7 @@ OLD = "default_mode: nightly\nmodes:\n  nightly: {node/health: [cpu]}\n"
         ("left_out: [{families: [compute/hpl], modes: [smoek], why: so}]", "left_out.0.modes.0: .*'smoke'?"),
         ("left_out: [{features: [network, network], why: so}]", "expected each item once, found 'network' again"),
         ("!!python/object/apply:os.system ['true']", "could not determine a constructor"),
-        ('default_mode: "\x1b[2J"', "expected no control characters"),
+        ('default_mode: "\x1b[2J"', "expected no control or invisible characters"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_an_error_that_names_file_and_key(text, message, tmp_path):
