@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kappa.core.ground.locks import locked
+from kappa.core.ground.own_folders import MARK, is_marked
 from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline
 from kappa.embedded_cluster.layout import LOGIN, ClusterOptions, StateLayout, write_whole
 from kappa.embedded_cluster.processes import ProcessId, argument_list, child_pids, find_by_arguments
@@ -161,14 +162,20 @@ def state_lock(layout: StateLayout, deadline: Deadline, progress: ConsoleProgres
 
 
 def remove_state(layout: StateLayout) -> None:
-    """Remove the state folder. The caller holds its lock. A process that waits for the lock may make both again."""
+    """Remove the state folder. The caller holds its lock. A process that waits for the lock may make both again.
+
+    :raises ClusterError: the folder has no mark of `cluster up`.
+    """
+    if not is_marked(layout.state):
+        raise ClusterError(f"{layout.state} was not made by `cluster up` ({MARK} is missing): remove it yourself")
     for entry in layout.state.iterdir():
-        if entry == layout.lock:
+        if entry.name in (layout.lock.name, MARK):
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
             entry.unlink()
+    (layout.state / MARK).unlink()
     layout.lock.unlink()
     try:
         layout.state.rmdir()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from kappa.core.ground.own_folders import is_marked, mark_folder
 from kappa.core.ground.whole_files import write_atomically
 from kappa.embedded_cluster.console import ClusterError
 
@@ -119,9 +120,18 @@ class StateLayout:
         return self.log / f"{daemon}.log"
 
     def create(self, node_names: tuple[str, ...]) -> None:
-        """Make every folder. Only the owner may enter the state folder, because it has the munge key."""
+        """Make every folder. Only the owner may enter the state folder, because it has the munge key.
+
+        :raises ClusterError: the state folder is not new, and no `cluster up` has made it.
+        """
         self.state.mkdir(parents=True, exist_ok=True)
-        self.state.chmod(0o700)
+        if not is_marked(self.state):
+            if self.state.stat().st_uid != os.geteuid() or {*self.state.iterdir()} - {self.lock}:
+                raise ClusterError(
+                    f"{self.state} is another user's, or has other files: name a new folder with --state"
+                )
+            self.state.chmod(0o700)
+            mark_folder(self.state)
         folders = [self.bin, self.slurm_etc, self.log, self.run, self.root, self.shared, self.database_scratch]
         folders += [self.state / "slurmctld", *(self.node(name) / "spool" for name in node_names)]
         for folder in folders:

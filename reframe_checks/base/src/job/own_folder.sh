@@ -10,7 +10,7 @@ mark_folder() {
         echo "$1 is not a folder with the mode 0700 of user $EUID" >&2
         return 1
     fi
-    (umask 077 && printf 'suite kappa\nuser %s\nhost %s\njob %s\n' "$(id -un)" "$(uname -n)" \
+    (umask 077 && printf 'suite kappa\nuser %s\nhost %s\njob %s\n' "$EUID" "$(uname -n)" \
         "${SLURM_JOB_ID+"${SLURM_CLUSTER_NAME-}/$SLURM_JOB_ID"}" >"$1/$MARK") && return
     rm -f "$1/$MARK"
     rmdir "$1"
