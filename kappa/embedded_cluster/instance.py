@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kappa.core.ground.locks import locked
-from kappa.core.ground.own_folders import MARK, is_marked
 from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline
 from kappa.embedded_cluster.layout import LOGIN, ClusterOptions, StateLayout, write_whole
 from kappa.embedded_cluster.processes import ProcessId, argument_list, child_pids, find_by_arguments
@@ -166,16 +165,16 @@ def remove_state(layout: StateLayout) -> None:
 
     :raises ClusterError: the folder has no mark of `cluster up`.
     """
-    if not is_marked(layout.state):
-        raise ClusterError(f"{layout.state} was not made by `cluster up` ({MARK} is missing): remove it yourself")
+    if not layout.is_marked():
+        raise ClusterError(f"no `cluster up` made {layout.state} ({layout.mark.name} is missing): remove it by hand")
     for entry in layout.state.iterdir():
-        if entry.name in (layout.lock.name, MARK):
+        if entry in (layout.lock, layout.mark):
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
             entry.unlink()
-    (layout.state / MARK).unlink()
+    layout.mark.unlink()
     layout.lock.unlink()
     try:
         layout.state.rmdir()

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from kappa.core.ground.own_folders import mark_folder
 from kappa.embedded_cluster import render, start, wrappers
 from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline, log_tail
 from kappa.embedded_cluster.instance import Instance, find_outer, outer_command, remove_state, state_lock
@@ -375,7 +374,7 @@ class TestLock:
             time.sleep(0.2)
             assert not entered.is_set()
             (layout.state / "node1").mkdir()
-            mark_folder(layout.state)
+            layout.write_mark()
             remove_state(layout)
         thread.join()
         assert entered.is_set()
@@ -392,7 +391,7 @@ class TestLock:
             remove(folder)
 
         with state_lock(layout, Deadline(0), ConsoleProgress()):
-            mark_folder(layout.state)
+            layout.write_mark()
             monkeypatch.setattr(os, "rmdir", late)
             remove_state(layout)
         assert layout.lock.exists()
@@ -403,7 +402,7 @@ class TestLock:
         with state_lock(layout, Deadline(0), ConsoleProgress()):
             with pytest.raises(ClusterError, match="has other files"):
                 layout.create(())
-            with pytest.raises(ClusterError, match="remove it yourself"):
+            with pytest.raises(ClusterError, match="remove it by hand"):
                 remove_state(layout)
         assert {path.name for path in tmp_path.iterdir()} == {"thesis", "lock"}
 

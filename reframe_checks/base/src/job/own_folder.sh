@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage, in a script: . ./own_folder.sh
-# Folders where others may write, too. Kappa marks a folder when it makes it. It removes only folders that this user
-# owns, that nobody else can write to, and that carry the mark.
+# Folders of Kappa on shared storage. Kappa marks a folder when it makes it. It removes only folders that carry the mark,
+# and that only this user can write to.
 MARK=.kappa-folder
 
 # Marks the new folder $1. Fails if it is a link, or if another user owns it or can enter it.
