@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         help="stop the cluster",
         description="Cancel all jobs, and stop the cluster. Its database and logs stay for the next start.",
     )
-    down.add_argument("--purge", action="store_true", help="also remove the state folder")
+    down.add_argument("--purge", action="store_true", help="also remove the state folder, if `up` made it")
     down.add_argument(
         "--timeout", type=float, default=300, metavar="S", help="wait S seconds for another up or down (default: 300)"
     )

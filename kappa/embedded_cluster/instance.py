@@ -161,14 +161,20 @@ def state_lock(layout: StateLayout, deadline: Deadline, progress: ConsoleProgres
 
 
 def remove_state(layout: StateLayout) -> None:
-    """Remove the state folder. The caller holds its lock. A process that waits for the lock may make both again."""
+    """Remove the state folder. The caller holds its lock. A process that waits for the lock may make both again.
+
+    :raises ClusterError: the folder has no mark of `cluster up`.
+    """
+    if not layout.is_marked():
+        raise ClusterError(f"no `cluster up` made {layout.state} ({layout.mark.name} is missing): remove it by hand")
     for entry in layout.state.iterdir():
-        if entry == layout.lock:
+        if entry in (layout.lock, layout.mark):
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
             entry.unlink()
+    layout.mark.unlink()
     layout.lock.unlink()
     try:
         layout.state.rmdir()

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,22 @@ class StateLayout:
             state / name for name in ("lock", "bin", "etc", "log", "run", "root", "shared")
         )
         self.slurm_etc, self.instance = self.etc / "slurm", self.run / "instance.json"
-        self.munge_key = state / "munge.key"
+        self.munge_key, self.mark = state / "munge.key", state / ".kappa-folder"
         self.database = state / "database"
         # MariaDB's temporary tables. Each cluster has its own folder: a MariaDB removes the tables of others.
         self.database_scratch = state / "database.tmp"
+
+    def write_mark(self) -> None:
+        """Mark the state folder, so that `down --purge` may remove it, with the fields of ``own_folder.sh``."""
+        write_whole(self.mark, f"suite kappa\nuser {os.geteuid()}\nhost {os.uname().nodename}\njob \n", 0o600)
+
+    def is_marked(self) -> bool:
+        """Return whether this user's `cluster up` made the state folder."""
+        try:
+            mark, folder = self.mark.lstat(), self.state.stat()
+        except OSError:
+            return False
+        return stat.S_ISREG(mark.st_mode) and mark.st_uid == folder.st_uid == os.geteuid()
 
     def node(self, name: str) -> Path:
         return self.state / "nodes" / name
@@ -119,9 +132,18 @@ class StateLayout:
         return self.log / f"{daemon}.log"
 
     def create(self, node_names: tuple[str, ...]) -> None:
-        """Make every folder. Only the owner may enter the state folder, because it has the munge key."""
+        """Make every folder. Only the owner may enter the state folder, because it has the munge key.
+
+        :raises ClusterError: the state folder is not new, and no `cluster up` has made it.
+        """
         self.state.mkdir(parents=True, exist_ok=True)
-        self.state.chmod(0o700)
+        if not self.is_marked():
+            if self.state.stat().st_uid != os.geteuid() or {*self.state.iterdir()} - {self.lock}:
+                raise ClusterError(
+                    f"{self.state} is another user's, or has other files: name a new folder with --state"
+                )
+            self.state.chmod(0o700)
+            self.write_mark()
         folders = [self.bin, self.slurm_etc, self.log, self.run, self.root, self.shared, self.database_scratch]
         folders += [self.state / "slurmctld", *(self.node(name) / "spool" for name in node_names)]
         for folder in folders:

@@ -1,21 +1,51 @@
-"""A plug-in for checks of storage: a case for each storage target, and a folder on the target for each job.
+"""Plug-ins for checks of storage: a case for each storage target, and a folder on the target for each job.
 
-The job removes the folder when it ends, fails, times out or is cancelled. After a job that was killed, a later job
-removes the folder. On Lustre, the job sets the striping that the site states, reads it back, and the check compares.
+The folder is new, and only its user can enter it: no other user can plant a link where a benchmark writes. The job
+removes it when it ends, fails, times out or is cancelled. After a job that was killed, a later job removes it. On
+Lustre, the job sets the striping that the site states, reads it back, and the check compares.
 """
+
+import os
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.core.vocabulary.features import STORAGE_TARGETS, parallel, stated_folder
-from reframe_checks.base.job_files import sourced
+from reframe_checks.base.job_files import in_stage, sourced
 from reframe_checks.parsers import lustre
 
 STRIPING_FILE = "striping.txt"
+# As in `src/job/node_folder.sh`.
+NOT_MADE_FILE = "node_folder.txt"
 
 
-class OnStorage(rfm.RegressionTestPlugin):
+class JobFolder(rfm.RegressionTestPlugin):
+    """Give the job ``$folder``, its own folder on shared storage or on each node's own storage."""
+
+    def folder_by(self, script, path):
+        """Return the command that makes ``$folder`` below ``path`` by a file of ``src/job``."""
+        in_stage(self, "own_folder.sh")
+        return sourced(self, script, path)
+
+    def why_failed(self):
+        return self.blamed(self.not_made()) or super().why_failed()
+
+    def not_made(self):
+        """Return node -> why it could not make its folder."""
+        if NOT_MADE_FILE not in os.listdir(self.stagedir):
+            return {}
+        reasons = dict(line.partition(": ")[::2] for line in self.output_text(NOT_MADE_FILE).splitlines())
+        return {node: reasons[node] for node in self.provenance["nodelist"] if node in reasons}
+
+    def blamed(self, problems):
+        """Return ``problems``, node -> text, in one line. The nodes are suspects, unless all nodes have a problem."""
+        if 0 < len(problems) < len(self.provenance["nodelist"]):
+            self.suspects = sorted(problems)
+        return "; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items()))
+
+
+class OnStorage(JobFolder):
     """Give the job ``$folder``, its own folder on the target. Put this before ``KappaCheck`` in the bases."""
 
     target = rfmb.parameter(STORAGE_TARGETS, loggable=True)
@@ -53,7 +83,7 @@ class OnStorage(rfm.RegressionTestPlugin):
 
     def folder_commands(self, path):
         """Return the commands that make ``$folder`` and remove it when the job ends."""
-        return [sourced(self, "storage_folder.sh", path)]
+        return [self.folder_by("storage_folder.sh", path)]
 
     def stated_striping(self, settings):
         """Return the striping that the site states for a Lustre target, ``None`` for others; a leaf may override it."""

@@ -21,7 +21,6 @@ from kappa.core.vocabulary.features import OF_ONE_NODE, STORAGE_TARGETS, paralle
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt import EmtCheck
 from reframe_checks.base.cases import SiteVariable
-from reframe_checks.base.job_files import sourced
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.finding import ranked, slowest_share, suspects_of_nodes
@@ -274,7 +273,7 @@ class EmtIoEachNode(EmtIoCheck):
         self.require_all_nodes(self.rates["write"])
 
     def folder_commands(self, path):
-        return [sourced(self, "node_folder.sh", path)] if self.on_own_storage else super().folder_commands(path)
+        return [self.folder_by("node_folder.sh", path)] if self.on_own_storage else super().folder_commands(path)
 
     metrics = {
         "slowest_node_write": ("MB/s", lambda self: min(self.rates["write"].values())),

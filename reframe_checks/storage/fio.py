@@ -11,9 +11,8 @@ from kappa.core.vocabulary.features import stated_folder
 from kappa.core.vocabulary.scales import SCALES
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.job_files import sourced
 from reframe_checks.base.many_nodes import ManyNodes
-from reframe_checks.base.on_storage import OnStorage
+from reframe_checks.base.on_storage import JobFolder, OnStorage
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.parsers import file_benchmarks, node_times
 from reframe_checks.parsers.text import ParseError
@@ -128,7 +127,7 @@ OF_CALLS = {"fsync_excess": ("fsync_ms", "a write with fsync"), "file_excess": (
 
 
 @rfm.simple_test
-class NodeScratch(FioPhases, OnEachNode, KappaCheck):
+class NodeScratch(FioPhases, JobFolder, OnEachNode, KappaCheck):
     """Run fio on every node's own storage at the same time, in one job, to name the node with a slow disk.
 
     The phases are sequential write and read and random write, with direct I/O. A node's figure is compared with the
@@ -166,7 +165,7 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
     def command_line(self):
         stated = stated_folder(self.current_partition.extras, TARGET)
         path = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
-        self.prerun_cmds = [*self.prerun_cmds, sourced(self, "node_folder.sh", path)]
+        self.prerun_cmds = [*self.prerun_cmds, self.folder_by("node_folder.sh", path)]
         self.executable = "fio"
         self.executable_opts = ['--filename="$folder/file"', *self.fio_options()]
         # A node on which fio fails must not end it on the others (hold_nodes.sh).
@@ -189,11 +188,8 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
         return problems
 
     def why_failed(self):
-        """Name the nodes on which fio failed. If it failed on all of them, it is no node's fault."""
-        problems = self.read_fio()
-        if self.figures:
-            self.suspects = sorted(problems)
-        return "; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())) or super().why_failed()
+        """Name the nodes that have no folder or on which fio failed."""
+        return self.blamed(self.not_made() or self.read_fio()) or super().why_failed()
 
     @rfmb.sanity_function
     def read_nodes(self):

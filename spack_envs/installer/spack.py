@@ -3,8 +3,8 @@
 import json
 import os
 import re
-import shutil
 import subprocess
+import tempfile
 import time
 import tomllib
 from pathlib import Path
@@ -177,23 +177,24 @@ def _bootstrap() -> Path:
 
 def _clone(pin: dict[str, str], folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     quiet = ["-c", "advice.detachedHead=false", "clone", "--quiet", "--depth=1"]
     try:
-        subprocess.run(["git", *quiet, "--branch", pin["tag"], pin["url"], str(temporary)], check=True)
-        head = subprocess.run(
-            ["git", "-C", str(temporary), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
-        ).stdout.strip()
-        if head != pin["commit"]:
-            raise InstallError(f"{pin['url']}: tag {pin['tag']} is commit {head}, release.toml says {pin['commit']}")
-        temporary.replace(folder)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as place:
+            clone = Path(place, "clone")
+            subprocess.run(["git", *quiet, "--branch", pin["tag"], pin["url"], str(clone)], check=True)
+            head = subprocess.run(
+                ["git", "-C", str(clone), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+            ).stdout.strip()
+            if head != pin["commit"]:
+                raise InstallError(
+                    f"{pin['url']}: tag {pin['tag']} is commit {head}, release.toml says {pin['commit']}"
+                )
+            clone.replace(folder)
     except (OSError, subprocess.CalledProcessError) as err:
         raise InstallError(
             f"cannot clone {pin['url']} ({err}).\nWithout a network: clone {pin['tag']} elsewhere, copy it here, and "
             "set KAPPA_SPACK_ROOT to it (Spack 1.x also needs the recipes in its etc/spack/repos.yaml: docs/spack.md)"
         ) from err
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def step(spack: Spack, what: str, *arguments: str) -> None:

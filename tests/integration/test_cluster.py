@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from kappa.embedded_cluster.layout import StateLayout
 from reframe_checks.parsers.slurm import leaf_switches
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.waiting import PATIENCE_S, until
@@ -494,7 +495,7 @@ class TestTraces:
         cluster.status()
 
     def test_a_pid_that_now_belongs_to_others_is_left_alone(self, cluster: Cluster, second: Cluster) -> None:
-        (second.state / "run").mkdir(parents=True)
+        StateLayout(second.state).create(())
         shutil.copy(cluster.state / "run" / "instance.json", second.state / "run")
         _, start, boot = cluster.pid_file("login")
         with subprocess.Popen(["sleep", "infinity"]) as foreign:

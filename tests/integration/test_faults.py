@@ -172,6 +172,18 @@ def test_full_scratch_names_its_node_alone(suite):
     assert failure_of(verdict, "NodeScratch")["suspects"] == ["node1"]
 
 
+@long
+def test_old_folder_of_a_dead_job_goes_and_other_files_stay(suite):
+    cluster = Cluster(suite.state, suite.results)
+    name = cluster.on("login", "scontrol show config | sed -n 's/^ClusterName *= *//p'").strip()
+    cluster.on("node3", f"""
+        mkdir /scratch/kappa.git && mkdir -m 0700 /scratch/kappa.999999.AbCdEf12 && cd /scratch/kappa.999999.AbCdEf12
+        printf 'suite kappa\\nuser 0\\nhost node3\\njob {name}/999999\\n' >.kappa-folder && chmod 600 .kappa-folder
+        touch -d '2 days ago' . ../kappa.git""")
+    suite.run("-n", "NodeScratch", "--system=embedded:scratch", "-S", "NodeScratch.file_size_mib=64")
+    assert cluster.on("node3", "ls -d /scratch/kappa.*; rmdir /scratch/kappa.git").split() == ["/scratch/kappa.git"]
+
+
 def test_drained_node_is_named(suite):
     drain = ["scontrol", "update", "nodename=node3", "state=drain", "reason=test"]
     suite.cluster("exec", "login", *drain)

@@ -374,6 +374,7 @@ class TestLock:
             time.sleep(0.2)
             assert not entered.is_set()
             (layout.state / "node1").mkdir()
+            layout.write_mark()
             remove_state(layout)
         thread.join()
         assert entered.is_set()
@@ -390,9 +391,34 @@ class TestLock:
             remove(folder)
 
         with state_lock(layout, Deadline(0), ConsoleProgress()):
+            layout.write_mark()
             monkeypatch.setattr(os, "rmdir", late)
             remove_state(layout)
         assert layout.lock.exists()
+
+    def test_folder_that_no_start_has_made_is_neither_used_nor_removed(self, tmp_path: Path) -> None:
+        layout = StateLayout(tmp_path)
+        (tmp_path / "thesis").mkdir(mode=0o755)
+        with state_lock(layout, Deadline(0), ConsoleProgress()):
+            with pytest.raises(ClusterError, match="has other files"):
+                layout.create(())
+            with pytest.raises(ClusterError, match="remove it by hand"):
+                remove_state(layout)
+        assert {path.name for path in tmp_path.iterdir()} == {"thesis", "lock"}
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a folder of another user")
+    def test_folder_of_another_user_is_not_used(self, tmp_path: Path) -> None:
+        os.chown(tmp_path, 65534, 65534)
+        with pytest.raises(ClusterError, match="another user's"):
+            StateLayout(tmp_path).create(())
+
+    def test_folder_of_a_start_is_used_again_and_removed(self, tmp_path: Path) -> None:
+        layout = StateLayout(tmp_path / "state")
+        with state_lock(layout, Deadline(0), ConsoleProgress()):
+            layout.create(())
+            layout.create(("node1",))
+            remove_state(layout)
+        assert not layout.state.exists()
 
     def test_a_folder_that_goes_before_the_lock_is_made_is_made_again(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

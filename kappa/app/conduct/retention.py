@@ -1,14 +1,17 @@
 """Remove the raw output of old runs and nights by the rule ``keep`` in ``site.yaml``. The measured values stay.
 
-A run is a folder in ``results/SITE/runs`` or ``nights`` whose name begins with its time. Its page, whose links would
-be broken, is replaced by a note. Acceptances have their own folders, which this module does not touch.
+A run is a folder in ``results/SITE/runs`` or ``nights`` whose name begins with its time. Only output beside ReFrame's
+own output, which a session wrote, is removed. The run's page, whose links would be broken, is replaced by a note.
+Acceptances have their own folders, which this module does not touch.
 """
 
 import datetime
 import itertools
+import os
 import pathlib
 import re
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -98,9 +101,18 @@ def runs_with_output(results: pathlib.Path) -> list[KeptRun]:
     found = []
     for folder in itertools.chain((results / "runs").glob("*"), (results / "nights").glob("*")):
         name = _NAME.match(folder.name)
-        if name and next(raw_output_below(folder), None):
+        if name and next(_own_raw_output(folder), None):
             found.append(KeptRun(folder, datetime.datetime.strptime(name[1], "%Y%m%dT%H%M%S").timestamp()))
     return sorted(found, key=lambda run: -run.began)
+
+
+def _own_raw_output(run: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yield the raw output of this user's sessions in a run. It follows no link."""
+    for folder in () if run.is_symlink() else raw_output_below(run):
+        status = folder.lstat()
+        own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        if own and (folder.parent / PRINTED).is_file():
+            yield folder
 
 
 def superfluous(runs: Sequence[KeptRun], keep: Keep, site: Site, now: float) -> list[KeptRun]:
@@ -140,9 +152,10 @@ def _remove(run: pathlib.Path) -> None:
         # First the pages that link to the output.
         for page in run.rglob(PAGE):
             write_atomically(page, _PAGE)
-        for printed in run.rglob(PRINTED):
-            printed.unlink()
-        for folder in list(raw_output_below(run)):
+        raw = list(_own_raw_output(run))
+        for folder in raw:
             shutil.rmtree(folder)
+        for place in {folder.parent for folder in raw}:
+            (place / PRINTED).unlink()
     except OSError as err:
         raise InputError(f"{err.filename}: cannot be removed: {err.strerror}") from err

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # usage: kept_build.sh SOURCE FOLDER PROGRAM[,PROGRAM...] [OPTION OF CMAKE...]
 # Builds programs of a CMake project in FOLDER. Takes them from KAPPA_BUILDS if an earlier build had the same sources,
-# compiler, libraries and flags, whichever checkout made it.
+# compiler, libraries and flags, whichever checkout made it, and only this user or root could write its programs.
 #   KAPPA_BUILDS      folder of kept builds (default: kappa/builds in the user's cache)
-#   KAPPA_BUILDS_MIB  its size limit (default: 2048); the least recently used builds are removed first
+#   KAPPA_BUILDS_MIB  limit of the size of this user's builds (default: 2048); the least recently used are removed first
 #   KAPPA_BUILD_JOBS  compilers at once (default: one per core, at most 8: login nodes are shared)
 set -euo pipefail
+# shellcheck source=/dev/null
+. "$(dirname "$0")/job/own_folder.sh"
 
 source=$(realpath "$1") programs=$3
 mkdir -p "$2"
@@ -65,17 +67,28 @@ if [[ $last == "$key" ]] && built "$folder"; then
     echo "$key" >"$folder/key"
     exit 0
 fi
-if built "$kept"; then
+# Copies standard input, a kept program, to $1, if only this user or root could have written it. Looks at the open file:
+# others may exchange files in the folder meanwhile.
+take() {
+    [[ $(find -L /dev/stdin -maxdepth 0 -type f \( -user "$EUID" -o -user 0 \) ! -perm /022) ]] && cp /dev/stdin "$1"
+}
+take_all() {
+    local target
     for target in "${targets[@]}"; do
         mkdir -p "$(dirname "$folder/$target")"
-        # A job may be running the existing program.
-        cp "$kept/$target" "$folder/$target.new"
-        mv "$folder/$target.new" "$folder/$target"
+        take "$folder/$target.new" <"$kept/$target" || return
     done
-    touch "$kept"
-    echo "$key" >"$folder/key"
-    echo "taken from $kept"
-    exit 0
+    # A job may be running the existing program.
+    for target in "${targets[@]}"; do mv "$folder/$target.new" "$folder/$target"; done
+}
+if built "$kept"; then
+    if take_all; then
+        touch -c "$kept" 2>/dev/null || true  # root's
+        echo "$key" >"$folder/key"
+        echo "taken from $kept"
+        exit 0
+    fi
+    echo "kept_build.sh: $kept is not used: others than this user and root could write it; remove it" >&2
 fi
 
 # Make compares times. Changed files of a package or copy may be older than the objects here; then a wrong program
@@ -100,20 +113,30 @@ mv "$folder/made_of.new" "$folder/made_of"
 touch "$folder/made_of"
 echo "$key" >"$folder/key"
 
+# This user's other builds, the least recently used first.
+other_builds() {
+    find "$store" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/[[:alnum:]_.+-]+-[0-9a-f]{64}' \
+        ! -path "$kept" -printf '%T@ %p\n' | sort -n | while read -r _ build; do
+        if is_marked "$build"; then echo "$build"; fi
+    done
+}
 # If the cache cannot be written, only the next checkout pays, with a build of its own.
 keep() {
-    local new size oldest limit=$((${KAPPA_BUILDS_MIB:-2048} * 1024))
-    mkdir -p "$store" && new=$(mktemp -d "$store/.new-XXXXXX") || return 1
-    if ! (cd "$folder" && cp --parents "${targets[@]}" "$new"); then
+    local new size build builds limit=$((${KAPPA_BUILDS_MIB:-2048} * 1024))
+    mkdir -p "$store" && new=$(mktemp -d "$store/.new-XXXXXX") && mark_folder "$new" || return
+    # Another request of the same build may have kept other programs.
+    if ! (umask 022 && cd "$folder" && cp --parents "${targets[@]}" "$new") ||
+        ! { mv -T "$new" "$kept" 2>/dev/null || { is_marked "$kept" && cp -r "$new/." "$kept" && rm -rf "$new"; }; }; then
         rm -rf "$new"
         return 1
     fi
-    # Another request of the same build may have kept other programs.
-    mv -T "$new" "$kept" 2>/dev/null || { cp -r "$new/." "$kept" && rm -rf "$new"; } || return 1
-    while size=$(du -sk "$store" | cut -f1) && ((size > limit)); do
-        oldest=$(find "$store" -mindepth 1 -maxdepth 1 -type d ! -path "$kept" -printf '%T@ %p\n' | sort -n | head -n 1)
-        [[ -n $oldest ]] || break
-        rm -rf "${oldest#* }"
+    remove_old_folders "$store" '.new-??????'
+    mapfile -t builds < <(other_builds)
+    for build in "${builds[@]}"; do
+        size=$(du -skc "$kept" "${builds[@]}" | tail -n 1 | cut -f 1)
+        ((size > limit)) || break
+        remove_folder "$build" || true
+        builds=("${builds[@]:1}")
     done
 }
 keep || echo "kept_build.sh: cannot write to $store, so other checkouts cannot use this build" >&2

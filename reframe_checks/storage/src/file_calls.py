@@ -76,7 +76,7 @@ class Calls:
 def told(folder, seconds, wanted):
     calls = Calls(folder, seconds)
     fsyncs, files, reads = [], [], 0
-    file = calls.tried("create", os.open, calls.path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
+    file = calls.tried("create", os.open, calls.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     if file is not None:
         fsyncs = calls.timed(lambda: calls.synced(file))
         files = calls.timed(calls.made_and_removed)

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -89,6 +91,63 @@ def test_the_least_recently_used_build_makes_room(build, tmp_path):
     assert build("second", "-DCMAKE_C_FLAGS=-DOTHER", KAPPA_BUILDS_MIB="0")[0] == 3
     assert len(kept(tmp_path)) == 1
     assert first not in kept(tmp_path)
+
+
+def test_only_own_builds_make_room(build, tmp_path):
+    build("first")
+    store = tmp_path / "kept"
+    (mine,) = kept(tmp_path)
+    old = store / f"tool-{'0' * 64}"
+    shutil.copytree(store / mine, old)
+    others = [f"tool-{'1' * 64}", f"tool-{'2' * 63}", "kappa.git", "kappa.results", "thesis"]
+    for name in others:
+        (store / name).mkdir()
+        (store / name / "file").write_text("text\n")
+    shutil.copy(store / mine / ".kappa-folder", store / f"tool-{'2' * 63}")
+    linked = store / f"tool-{'3' * 64}"
+    linked.symlink_to(shutil.copytree(store / mine, tmp_path / "elsewhere"))
+    days_ago = time.time() - 3 * 86400
+    unfinished = {store / ".new-AbCdEf": True, store / ".new-GhIjKl": False}
+    for folder, marked in unfinished.items():
+        shutil.copytree(store / mine, folder)
+        if not marked:
+            (folder / ".kappa-folder").unlink()
+        os.utime(folder, (days_ago, days_ago))
+    build("second", "-DCMAKE_C_FLAGS=-DOTHER", KAPPA_BUILDS_MIB="0")
+    left = kept(tmp_path)
+    assert not {mine, old.name, ".new-AbCdEf"} & set(left)
+    assert {*others, linked.name, ".new-GhIjKl"} < set(left)
+    assert (tmp_path / "elsewhere/tool").exists()
+    assert all((store / name / "file").exists() for name in others)
+
+
+def test_files_of_others_do_not_count(build, tmp_path):
+    build("first")
+    (tmp_path / "kept/thesis").mkdir()
+    (tmp_path / "kept/thesis/figures").write_bytes(os.urandom(3 << 20))
+    build("second", "-DCMAKE_C_FLAGS=-DOTHER", KAPPA_BUILDS_MIB="2")
+    assert len(kept(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("by", ["owner", "mode", "link"])
+def test_program_that_others_could_have_written_is_not_taken(build, tmp_path, by):
+    if by == "owner" and os.geteuid() != 0:
+        pytest.skip("needs root to make files of another user")
+    build("first")
+    (name,) = kept(tmp_path)
+    program = tmp_path / "kept" / name / "tool"
+    program.write_text("#!/bin/sh\nexit 66\n")
+    match by:
+        case "owner":
+            os.chown(program, 65534, 65534)
+        case "mode":
+            program.chmod(0o775)
+        case "link":
+            planted = shutil.move(program, tmp_path / "planted")
+            os.chown(planted, 65534, 65534) if os.geteuid() == 0 else planted.chmod(0o777)
+            program.symlink_to(planted)
+    status, said = build("second")
+    assert (status, "taken from" in said, name in said) == (3, False, True)
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing(build, tmp_path):

@@ -67,13 +67,30 @@ def test_a_read_that_fails_names_its_node_with_the_count():
 
 
 @pytest.mark.parametrize(("full", "suspects"), [(["n3"], ["n3"]), (NODES, [])])
-def test_a_failed_job_names_the_nodes_on_which_fio_failed_but_not_all(full, suspects):
+def test_a_failed_job_names_the_nodes_on_which_fio_failed_but_not_all(tmp_path, full, suspects):
     def figures_of(node):
         if node in full:
             raise SanityError("no space")
         return {}
 
     check = Scratch()
-    check.figures_of = figures_of
+    check.figures_of, check.stagedir = figures_of, tmp_path
     assert check.why_failed().startswith(f"{full[0]}: no space")
     assert check.suspects == suspects
+
+
+@pytest.mark.parametrize(("without", "suspects"), [(["n3"], ["n3"]), (NODES, [])])
+def test_node_without_a_folder_is_named_with_the_reason(tmp_path, without, suspects):
+    reasons = {node: f"mkdir: cannot create directory '/scratch/kappa.7.{node}': File exists" for node in without}
+    (tmp_path / "node_folder.txt").write_text("".join(f"{node}: {why}\n" for node, why in reasons.items()))
+    check = Scratch()
+    check.stagedir, check.output_text = tmp_path, lambda name: (tmp_path / name).read_text()
+    assert check.why_failed() == "; ".join(f"{node}: {why}" for node, why in reasons.items())
+    assert check.suspects == suspects
+
+
+def test_name_that_is_no_node_of_the_job_is_not_named(tmp_path):
+    (tmp_path / "node_folder.txt").write_text("n9: mkdir failed\nno node\n")
+    check = Scratch()
+    check.stagedir, check.output_text = tmp_path, lambda name: (tmp_path / name).read_text()
+    assert check.not_made() == {}

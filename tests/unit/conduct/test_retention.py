@@ -3,6 +3,7 @@
 import datetime
 import json
 import random
+import shutil
 
 import pytest
 
@@ -46,8 +47,8 @@ def a_run(results, days_ago, value=9.0, kind="runs"):
     for raw in ("stage", "output", "confirmations/same-nodes-1/stage"):
         (folder / raw / "embedded/cpu").mkdir(parents=True)
         (folder / raw / "embedded/cpu/rfm_job.out").write_text("what it said\n")
+        (folder / raw).with_name("reframe.out").write_text("[  PASSED  ]\n")
     started = f"{began.astimezone():%Y%m%dT%H%M%S%z}"
-    (folder / "reframe.out").write_text("[  PASSED  ]\n")
     document = report([latency(value=value)], uuid=f"run-{days_ago}", time_start=started)
     (folder / "run-report.json").write_text(json.dumps(document))
     (folder / "report.html").write_text("the page\n")
@@ -77,6 +78,21 @@ def test_what_goes_and_what_stays(site, results):
     assert load_session(folder).uuid == "run-10"
     assert (results / "runs/by-hand/stage").exists()
     assert remove_old_output(site("{runs: 2}"), results, NOW) == []
+
+
+def test_folder_that_no_session_wrote_stays(site, results, tmp_path):
+    old = results / "runs" / a_run(results, 10)
+    elsewhere = shutil.copytree(old, tmp_path / "elsewhere")
+    (results / "runs/20200101T000000-thesis/output").mkdir(parents=True)
+    (results / "runs/20200102T000000-linked").symlink_to(elsewhere)
+    (old / "confirmations/output").symlink_to(elsewhere / "output")
+    (old / "confirmations/reframe.out").write_text("")
+    a_run(results, 1)
+    assert remove_old_output(site("{runs: 1}"), results, NOW) == [old]
+    assert (results / "runs/20200101T000000-thesis/output").exists()
+    assert (elsewhere / "output/embedded/cpu/rfm_job.out").exists()
+    assert (elsewhere / "stage/embedded/cpu/rfm_job.out").exists()
+    assert (elsewhere / "report.html").read_text() == "the page\n"
 
 
 @pytest.mark.parametrize(

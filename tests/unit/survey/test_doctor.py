@@ -1,6 +1,8 @@
 """Readings of `kappa doctor` of machines, quotas and MPI programs, and its conclusions."""
 
+import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -10,6 +12,7 @@ from kappa.app.survey.doctor.nodes import Asked, Offset
 from kappa.app.survey.slurm import parse_mpi_types, parse_nodes, parse_partitions
 from kappa.core.sites.description import Cores, Partition
 from tests.unit.survey.clusters import node, partition
+from tests.waiting import PATIENCE_S
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 TOKEN = "0123456789abcdef"
@@ -73,6 +76,31 @@ def test_a_folder_that_hangs_is_named():
     found = judged([nodes.parse(cut), recorded()[1]])
     assert found["folder .kappa"].state == RIGHT
     assert "node1 did not answer in time for /scratch" in found["storage scratch"].found
+
+
+@pytest.mark.parametrize(
+    "planted", ["link", pytest.param("folder", marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root"))]
+)
+def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted):
+    target, victim = tmp_path / "scratch", tmp_path / "home"
+    target.mkdir()
+    victim.mkdir()
+    (victim / "node-n1").write_text("thesis\n")
+    place = target / "kappa-doctor-token-job"
+    if planted == "link":
+        place.symlink_to(victim)
+    else:
+        place.mkdir()
+        (place / "node-n1").symlink_to(victim / "node-n1")
+        os.chown(place, 65534, 65534)
+    done = subprocess.run(
+        ["bash", "-c", nodes.script(), "doctor", "token", "job", "1", f"own|{target}"],
+        env={**os.environ, "SLURMD_NODENAME": "n1"}, input="end\n", capture_output=True, text=True, check=True,
+        timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert (victim / "node-n1").read_text() == "thesis\n"
+    [folder] = nodes.parse(done.stdout.splitlines()).folders
+    assert "File exists" in folder.writes
 
 
 @pytest.mark.parametrize(

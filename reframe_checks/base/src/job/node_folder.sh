@@ -2,19 +2,37 @@
 # Usage, in a job script: . ./node_folder.sh PATH
 # Makes $folder, the job's folder on each node's own storage, with the same path on all nodes. Removes it when the job
 # ends, fails, times out or is cancelled. A later job removes the folder of a job that was killed outright.
+# If a node cannot make it, for instance because another user has made it, the job ends: the measurement would write
+# there. Then node_folder.txt has a line `NODE: REASON` for each such node.
 # A step beside the measurement keeps the folder: a cancelled job cannot start a step that removes it.
-folder=$1/kappa.$SLURM_JOB_ID
+# shellcheck source=/dev/null
+. ./own_folder.sh
+folder=$(mktemp --dry-run "$1/kappa.$SLURM_JOB_ID.XXXXXXXX") || exit
 on_each_node() { srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mpi=none "$@"; }
-# A day is longer than the limit of any job here. If a node cannot make the folder, the measurement fails there.
 # shellcheck disable=SC2016  # the nodes' shells expand it
 exec {kept}< <(KAPPA_WATCH=yes SLURM_OVERLAP=1 on_each_node --input=none bash -c '
-    trap "for _ in {1..50}; do rm -rf \"\$2\" && exit; sleep 0.1; done; exit 1" TERM
-    find "$1" -maxdepth 1 -name "kappa.*" -user "$(id -u)" -mmin +1440 -exec rm -rf {} + || true
-    mkdir "$2"
+    . ./own_folder.sh || exit
+    trap "remove_folder \"\$2\"; exit" TERM
+    remove_old_folders "$1" "kappa.*.????????" || true
+    if ! why=$({ mkdir -m 0700 "$2" && mark_folder "$2"; } 2>&1); then
+        read -r why <<<"$why"
+        echo "$SLURMD_NODENAME: $why"
+        exit
+    fi
     echo made
-    while [[ -d $2 ]]; do sleep 1; done' bash "$1" "$folder")
+    while [[ -O $2/$MARK ]]; do sleep 1; done' bash "$1" "$folder")
 keeper=$!
-trap 'on_each_node rm -rf "$folder"; wait "$keeper"' EXIT
+# shellcheck disable=SC2016  # the nodes' shells expand it
+trap 'on_each_node bash -c ". ./own_folder.sh; remove_folder \"\$1\" || true" bash "$folder"; wait "$keeper"' EXIT
 # As in storage_folder.sh.
 trap 'trap "" TERM INT; exit 143' TERM INT
-for ((node = 0; node < SLURM_JOB_NUM_NODES; node++)); do read -r _ <&"$kept" || break; done
+rm -f node_folder.txt
+made=0
+for ((node = 0; node < SLURM_JOB_NUM_NODES; node++)); do
+    read -r answer <&"$kept" || break
+    if [[ $answer == made ]]; then made=$((made + 1)); else echo "$answer" | tee -a node_folder.txt >&2; fi
+done
+if ((made < SLURM_JOB_NUM_NODES)); then
+    echo "node_folder.sh: error: only $made of $SLURM_JOB_NUM_NODES nodes made $folder: check $1 there" >&2
+    exit 1
+fi

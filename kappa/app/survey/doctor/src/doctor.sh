@@ -12,7 +12,9 @@ token=$1 job=$2 nodes=$3
 shift 3
 host=${SLURMD_NODENAME:-$(hostname)}
 place_in() { printf '%s/kappa-doctor-%s-%s' "$1" "$token" "$job"; }
+own() { [ -O "$1" ] && [ ! -L "$1" ]; }
 clean_up() {
+  own "$1" || return
   rm -f "$1/node-$host" "$1/looked-$host" 2>/dev/null
   rmdir "$1" 2>/dev/null
 }
@@ -37,7 +39,7 @@ count() {
 
 write_and_look() {
   local place=$1 patience=$2 problem end
-  if ! problem=$({ mkdir -p "$place" && printf '%s %s\n' "$token" "$host" >"$place/node-$host"; } 2>&1); then
+  if ! problem=$({ printf '%s %s\n' "$token" "$host" >"$place/node-$host"; } 2>&1); then
     tell writes "$problem"
     return
   fi
@@ -92,6 +94,11 @@ tell_all() {
         ;;
       *)
         place=$(place_in "$path")
+        # Another node may have made it, or another user.
+        problem=$(mkdir -m 0700 "$place" 2>&1) || own "$place" || {
+          tell writes "$problem"
+          continue
+        }
         [ "$kind" = parallel ] && patience=20 || patience=1
         write_and_look "$place" "$patience"
         clean_up "$place"
