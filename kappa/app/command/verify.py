@@ -6,11 +6,13 @@ from kappa.app.command.arguments import parser
 from kappa.core.ground.clean_text import clean
 
 _DESCRIPTION = """\
-Check that a dossier is unaltered. Kappa compares every file with the manifest and signatures, and the verdict and the
-page with the raw results.
+Check that a dossier is unaltered. Kappa compares every file with the manifest, the signatures and the chain of
+measurements, the verdict and the page with the raw results, and each figure with the raw output, which the checks read
+again. It names the figures that it cannot compare.
 
-Exit status: 0 nothing was altered, 1 a file was altered, added or is missing, 2 the folder is no dossier, or something
-cannot be checked: a signature, or a page that another version of the suite made."""
+Exit status: 0 nothing was altered, 1 a file or a figure was altered, added or is missing, 2 the folder is no dossier,
+or something cannot be checked: a signature, a page that another version of the suite made, a figure without raw output,
+or measurements without a chain."""
 
 
 def run(arguments: list[str]) -> int:
@@ -21,9 +23,9 @@ def run(arguments: list[str]) -> int:
         help="require the signature of KEY, a GnuPG fingerprint or a file with minisign's public key; repeat for more",
     )  # fmt: skip
     options = words.parse_args(arguments)
-    from reports.acceptance.dossier import verify
+    from kappa.app.conduct.rereading import prove
 
-    proof = verify(options.dossier, options.key)
+    proof = prove(options.dossier, options.key)
     for line in (*proof.problems, *proof.unchecked, *proof.good):
         print(clean(line))
     print(("intact", "ALTERED", "intact as far as checked")[proof.exit_status])
