@@ -59,8 +59,10 @@ class KeptState(rfm.RegressionTestPlugin):
         partition, environ = self.current_partition, self.current_environ
         document = {
             "check": check,
+            "metrics": [*self.perf_variables],
             "partition": {
                 "features": partition.features, "extras": partition.extras, "processor": partition.processor.info,
+                "scheduler": partition.scheduler.registered_name,
             },
             "environ": {"features": environ.features, "extras": environ.extras},
         }  # fmt: skip
@@ -134,6 +136,8 @@ def measured_again(cls: Any, case: Case, folder: pathlib.Path) -> Any:
         # Files of large matrices would be written beside the output.
         with temp_runtime(str(settings), case.system, {"systems/outputdir": f"{scratch}/output"}):
             check = _made_anew(cls, case, document["check"])
+            # A hook may have left out metrics of the class.
+            check.perf_variables = {name: check.perf_variables[name] for name in document["metrics"]}
             given_place(check, runtime().system.partitions[0], folder, _ended_job(case))
             check.reads_again, check.reference_problem = True, "not compared"
             # The bounds of the record decide which node is the worst.
@@ -160,14 +164,14 @@ def _ended_job(case):
 def _site_of(case, document):
     """Return the settings of a site that has only the place of the case."""
     partition, environ = ({key: document[part][key] for key in keys} for part, keys in _PLACE.items())
-    place = {**partition, "name": case.partition, "scheduler": "local", "launcher": "local", "environs": [case.environ]}
+    place = {**partition, "name": case.partition, "launcher": "local", "environs": [case.environ]}
     return {
         "systems": [{"name": case.system, "hostnames": [".*"], "partitions": [place]}],
         "environments": [{**environ, "name": case.environ}],
     }
 
 
-_PLACE = {"partition": ("features", "extras", "processor"), "environ": ("features", "extras")}
+_PLACE = {"partition": ("features", "extras", "processor", "scheduler"), "environ": ("features", "extras")}
 
 
 def _made_anew(cls, case, state):

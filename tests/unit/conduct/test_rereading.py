@@ -112,6 +112,7 @@ def test_unaltered_dossier_of_ordinary_checks_is_intact(campaign):
     proof = proof_of(campaign)
     assert (proof.exit_status, proof.problems, proof.unchecked) == (0, [], [])
     assert any(line.startswith("2 cases read again") for line in proof.good)
+    assert main(["verify", str(campaign.folder / "d")]) == 0
 
 
 def test_value_changed_in_a_record_is_named_by_the_chain_and_by_the_output(campaign, recorded, capsys):
@@ -171,6 +172,17 @@ def test_value_of_a_node_is_named(campaign):
     assert " of node3: the record has 1000000.0 " in problem
 
 
+def test_value_of_a_node_without_any_metric_is_named(campaign):
+    def only_nodes(case):
+        case["perfvalues"] = {}
+        [*_, of_nodes] = case["per_node"].values()
+        of_nodes["values"]["node3"] = 1e6
+
+    forge(campaign, only_nodes, "NodeLinks")
+    write_chain_anew(campaign)
+    assert any(" of node3: the record has 1000000.0 " in line for line in proof_of(campaign).problems)
+
+
 def test_curve_is_named(campaign):
     def with_curve(case):
         [curve] = case["curves"].values()
@@ -215,6 +227,18 @@ def test_output_too_large_for_the_dossier_is_not_compared(campaign, monkeypatch)
     output.write_text(output.read_text() + "#" * (1 << 20))
     monkeypatch.setattr("reports.acceptance.dossier.RAW_LIMIT", 1 << 20)
     is_unchecked(campaign, "too large for the dossier: attempts/")
+
+
+def test_case_that_failed_before_it_had_figures_is_no_gap(campaign):
+    """ReFrame lists its metrics without values."""
+
+    def without_figures(case):
+        case.update(result="fail", fail_phase="sanity", fail_reason="crash")
+
+    forge(campaign, without_figures)
+    write_chain_anew(campaign)
+    proof = proof_of(campaign)
+    assert (proof.exit_status, proof.unchecked) == (0, [])
 
 
 def test_check_that_the_suite_does_not_have_is_not_imported(campaign):
