@@ -14,7 +14,6 @@ import re
 import sys
 import tempfile
 import types
-from typing import Any
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -27,7 +26,6 @@ from kappa.core.ground.documents import json_text
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.evidence import figures_of
-from kappa.core.record.model import Case
 from reframe_checks.base.cases import formatted
 from reframe_checks.base.reframe_internals import given_place
 
@@ -121,11 +119,11 @@ def _decoded(value):
     return found(*items)
 
 
-def measured_again(cls: Any, case: Case, folder: pathlib.Path) -> Any:
+def measured_again(cls, case, folder):
     """Return a check that has read the output in ``folder`` again.
 
     :param cls: the class of the check.
-    :param case: the record of the case.
+    :param case: the record of the case, a ``kappa.core.record.model.Case``.
     :raises InputError: the state is not usable.
     :raises ReframeError: as the check does when the output is wrong or not complete.
     """
