@@ -69,6 +69,7 @@ class Measured:
     lines: dict[str, MeasuredLine] = field(default_factory=dict)
     last_hash: str = NO_LINE
     broken: str = ""
+    _known: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def kept(self) -> bool:
@@ -83,22 +84,35 @@ class Measured:
     def _left_out(self) -> dict[str, str]:
         return {one.path: one.sha256 for one in left_out(self.folder)}
 
+    @functools.cached_property
+    def _ended(self) -> frozenset[pathlib.Path]:
+        return frozenset(ended_attempts(self.folder))
+
+    @functools.cached_property
+    def _gone(self) -> frozenset[str]:
+        return frozenset(name for name in self.lines if not (self.folder / name).is_dir())
+
     def problems(self, attempts: Iterable[pathlib.Path] | None = None) -> list[str]:
         """Return what is wrong with the chain, and with these attempts; by default with all."""
-        gone = [name for name in self.lines if not (self.folder / name).is_dir()]
         if attempts is None:
-            attempts = {*ended_attempts(self.folder), *(self.folder / name for name in self.lines if name not in gone)}
-        names = sorted(attempt.relative_to(self.folder).as_posix() for attempt in attempts)
+            attempts = self._ended | {self.folder / name for name in self.lines if name not in self._gone}
         found = [self.broken] if self.broken else []
-        found += [f"missing since it was measured: {name}" for name in gone]
-        for name in names if self.kept else ():
+        found += [f"missing since it was measured: {name}" for name in sorted(self._gone)]
+        for attempt in sorted(attempts) if self.kept else ():
+            name = attempt.relative_to(self.folder).as_posix()
             if name in self.lines:
-                found += [f"{what} since it was measured: {name}/{path}" for what, path in self._differences(name)]
-            elif self.folder / name in ended_attempts(self.folder):
+                found += self._differences(name)
+            elif attempt in self._ended:
                 found.append(f"not in {MEASURED}: {name}")
         return [clean(line) for line in found]
 
-    def _differences(self, name: str) -> Iterator[tuple[str, str]]:
+    def _differences(self, name: str) -> list[str]:
+        """Return the differences between an attempt and its line. Several clauses may ask for the same attempt."""
+        if name not in self._known:
+            self._known[name] = [f"{what} since it was measured: {name}/{path}" for what, path in self._compared(name)]
+        return self._known[name]
+
+    def _compared(self, name: str) -> Iterator[tuple[str, str]]:
         sums = self.folder / name / SUMS
         try:
             then = fit(json.loads(member_text(sums)), dict[str, str], SUMS)
