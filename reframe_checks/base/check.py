@@ -23,6 +23,7 @@ from reframe_checks.base.cases import Parameters, Registered, StatedCost, Tuning
 from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.base.hang_watch import FirstNodeBegins, HangWatch
 from reframe_checks.base.job_files import InImage
+from reframe_checks.base.kept_state import KeptState, kept_file
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.metrics import References, Strictness
 from reframe_checks.base.patient_slurm import outlast_slurm, wait_at_limit
@@ -67,7 +68,7 @@ def feature_choices(needs):
 class SystemCheck(
     rfm.RunOnlyRegressionTest, InImage, Parameters, Strictness, References, EvidenceRecorder, ProvenanceRecorder,
     Tuning, Launching, LoadWatch, HangWatch, SameAllocation, Simulated, Registered, StatedCost, FirstNodeBegins,
-    special=True,
+    KeptState, special=True,
 ):  # fmt: skip
     """A run-only check of the system itself; it runs no program of an environment.
 
@@ -242,8 +243,11 @@ class SystemCheck(
         return name
 
     def what_is_in(self, name, read, **how):
+        path = pathlib.Path(self.stagedir, name)
+        if self.reads_again:
+            path = kept_file(path, self.stagedir)
         try:
-            return read(pathlib.Path(self.stagedir, name), MAX_OUTPUT_BYTES, **how)
+            return read(path, MAX_OUTPUT_BYTES, **how)
         except OSError as err:
             raise SanityError(f"cannot read {name}: {err.strerror}") from err
 

@@ -134,7 +134,7 @@ class HangWatch(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("run")
     def watch_for_hangs(self):
-        self.hung_on, self.ended_by_slurm, self._lost_nodes = [], "", ()
+        self.hung_on, self.ended_by_slurm, self.lost_nodes = [], "", ()
         if not self.watch_hangs or not runs_in_slurm(self):
             return
         for name in PARTS:
@@ -155,7 +155,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         accept the job's end, for instance because another node has the address of the first one.
         """
         forget_resizing(self.job)
-        if not runs_in_slurm(self) or self._lost_nodes or self.job.state != "RUNNING":
+        if not runs_in_slurm(self) or self.lost_nodes or self.job.state != "RUNNING":
             return
         if self.failed_and_not_ended():
             job = self.job.jobid
@@ -164,7 +164,7 @@ class HangWatch(rfm.RegressionTestPlugin):
             return
         first = FIRST_NODES.lost(str(self.job.jobid))
         if first:
-            self._lost_nodes = (first,)
+            self.lost_nodes = (first,)
             getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is DOWN: job cancelled")
             self.job.cancel()
 
@@ -184,8 +184,8 @@ class HangWatch(rfm.RegressionTestPlugin):
         forget_resizing(self.job)
         state = next((state for state in ENDED_BY_SLURM if state in str(self.job.state)), "")
         refused = self.refused_step()
-        if (refused or state == "NODE_FAIL") and not self._lost_nodes:
-            self._lost_nodes = tuple(nodes_down(self.provenance.get("nodelist") or self.job.nodelist))
+        if (refused or state == "NODE_FAIL") and not self.lost_nodes:
+            self.lost_nodes = tuple(nodes_down(self.provenance.get("nodelist") or self.job.nodelist))
         files = os.listdir(self.stagedir)
         if LOG_FILE in files:
             self.keep_files = [*self.keep_files, LOG_FILE]
@@ -196,8 +196,8 @@ class HangWatch(rfm.RegressionTestPlugin):
             self.blame(found.how, named, [one.peer for one in found.named if one.reason == "address" and one.peer])
         if PYTHONS_FILE in files and ENDED_FILE in files and self.output_text(ENDED_FILE) != "0\n":
             self.say_that_no_python_runs()
-        if self._lost_nodes:
-            self.blame("hang", {(node,): ("lost", "Slurm reports it as DOWN") for node in self._lost_nodes})
+        if self.lost_nodes:
+            self.blame("hang", {(node,): ("lost", "Slurm reports it as DOWN") for node in self.lost_nodes})
         if state:
             self.ended_by_slurm = state
             self.hint = "no evidence against a node; was the machine busy, the limit too short, or the job cancelled?"

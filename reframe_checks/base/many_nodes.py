@@ -118,7 +118,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         write_atomically(pathlib.Path(self.stagedir, PART), "".join(f"{line}\n" for line in part))
         # Here, before there is output: the file is not moved aside when the job re-measures.
         self.keep_files = [*self.keep_files, PART]
-        self._of_node = {name: getattr(self, name) for name in ("executable", "executable_opts", "num_tasks")}
+        self.of_node = {name: getattr(self, name) for name in ("executable", "executable_opts", "num_tasks")}
         self.prerun_cmds, self.postrun_cmds = self.commands_of_job, []
         in_stage(self, KILLABLE)
         self.executable = "bash"
@@ -135,7 +135,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
     @rfmb.run_before("sanity", always_last=True)
     def judge_each_node(self):
         if self.nodes_of_job > 1 and not self.is_dry_run():
-            self.executable = self._of_node["executable"]
+            self.executable = self.of_node["executable"]
             self.keep_files = [*self.keep_files, FOLDER]
             judge_by(self, self.every_node_is_sound)
 
@@ -172,7 +172,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         one = copy_of_ended(self)
         to_be_judged_in(one, str(pathlib.Path(self.stagedir, FOLDER, node)))
         one.nodes_of_job, one.keep_files, one.provenance = 1, [], {**self.provenance, "nodelist": [node]}
-        for name, value in self._of_node.items():
+        for name, value in self.of_node.items():
             setattr(one, name, value)
         try:
             status = one.output_text(STATUS).strip()

@@ -110,6 +110,12 @@ def to_be_judged_in(check, folder: str) -> None:
     check._stagedir, check.reference = folder, {}
 
 
+def given_place(check, partition, folder: str, job) -> None:
+    """Prepare a check that ReFrame has not set up, so that it can judge the output of ``job`` in ``folder``."""
+    check._current_partition, [check._current_environ] = partition, partition.environs
+    check._stagedir, check._job, check.reference = str(folder), job, {}
+
+
 def pinned(check) -> bool:
     """Tell whether ReFrame's ``--distribute`` has put the case on a node."""
     return hasattr(check, ".nid")

@@ -238,8 +238,11 @@ class HplCheck(SolvesHpl):
                 f"environment {self.current_environ.name}: extras/hpl must be one of {', '.join(PROGRAMS)}, "
                 f"found {name!r}"
             )
-        self.program = PROGRAMS[name]
         self.executable = self.program.executable
+
+    @property
+    def program(self):
+        return PROGRAMS[self.program_name()]
 
     def program_name(self):
         """Return the key in ``PROGRAMS`` of the program that runs: by default from the environment."""

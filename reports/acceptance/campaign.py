@@ -7,6 +7,7 @@
     families.json            families of checks that the clauses need, and that the site can run
     accepted/ID/             the signed dossier that the retained clause ID names, a copy (accepted.py)
     energy/*.jsonl           readings of meters, which the site's own collector writes (energy_readings.py)
+    measured.jsonl           the chain of measurements (measured.py)
     outages.jsonl            the outage log, with raw/ and weeks/ (outage_log.py)
     operations/              repeats of clauses about operation (operations.py)
     attempts/NAME/           one ReFrame session: attempt.json (its series and repeat), run-report.json, output/,
@@ -41,6 +42,7 @@ from kappa.core.ground.whole_files import read_text, sync_folder, write_atomical
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract, Selector, load_contract
+from reports.acceptance.measured import MEASURED
 from reports.acceptance.operations import OPERATIONS
 from reports.acceptance.outage_log import LOG, RAW, WEEKS
 
@@ -48,7 +50,7 @@ CONTRACT = "contract.yaml"
 _EARLIER = re.compile(r"contract\.([1-9][0-9]{0,8})\.yaml", re.ASCII)
 UNRESOLVED, FAMILIES, ATTEMPTS, REPORT = "unresolved.json", "families.json", "attempts", "run-report.json"
 #: The files that a run writes besides its attempts, and the folders that collecting outages writes.
-BY_RUN = (UNRESOLVED, FAMILIES, LOG)
+BY_RUN = (UNRESOLVED, FAMILIES, LOG, MEASURED)
 BY_COLLECTING = (RAW, WEEKS)
 #: Copies of accepted dossiers, by id of the retained clause.
 ACCEPTED = "accepted"

@@ -11,13 +11,23 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
 from reports.acceptance.campaign import ACCEPTED, ENERGY, REPORT, Campaign, is_result
-from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf
+from reports.acceptance.dossier_page import Raw, render, renderer, to_pdf
 from reports.acceptance.judge import ContractVerdict, judge
 from reports.acceptance.listing import to_json, without_prose
+from reports.acceptance.measured import (
+    LEFT_OUT,
+    MEASURED,
+    NOT_RAW,
+    SUMS,
+    WITHOUT_CHAIN,
+    RawFile,
+    ended_attempts,
+    left_out,
+    load_measured,
+)
 from reports.acceptance.outage_log import LOG, altered_raw, load_log
 from reports.acceptance.outage_weeks import check_weeks
 from reports.acceptance.retained import copy_of, damage_of
@@ -36,13 +46,9 @@ from reports.acceptance.signature import (
 )
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
-# Lists the files that were too large to copy; it exists only if there are any.
-LEFT_OUT = "left-out.json"
 _WRITTEN = (HTML, PDF, VERDICT, LEFT_OUT, MANIFEST)
 RAW_LIMIT = 64 << 20
 _GENERATOR = re.compile(r'<meta name="generator" content="[^"<>]*">')
-# ReFrame derives these files from the reports.
-_NOT_RAW = "perflogs"
 
 
 def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signed: str | None) -> ContractVerdict:
@@ -74,10 +80,10 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
 
 
 def _fill(folder: pathlib.Path, campaign: Campaign, verdict: ContractVerdict, pdf: bool) -> None:
-    left_out = _copy_raw(campaign.folder, folder)
-    if left_out:
-        write_atomically(folder / LEFT_OUT, json.dumps([asdict(file) for file in left_out], indent=1) + "\n")
-    page = render(verdict, _raw_of(folder), left_out, evidence_of(folder))
+    too_large = _copy_raw(campaign.folder, folder)
+    if too_large:
+        write_atomically(folder / LEFT_OUT, json.dumps([asdict(file) for file in too_large], indent=1) + "\n")
+    page = render(verdict, _raw_of(folder), too_large, evidence_of(folder))
     write_atomically(folder / HTML, page)
     if pdf:
         to_pdf(page, folder / PDF)
@@ -87,24 +93,24 @@ def _fill(folder: pathlib.Path, campaign: Campaign, verdict: ContractVerdict, pd
 
 def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
     """Copy contract, attempts and outage log, without links, and return the files that are too large."""
-    left_out = []
+    too_large = []
     for name in files_below(source):
         path = pathlib.PurePosixPath(name)
         file = source / path
         # The copy of an accepted dossier must stay whole, because its manifest lists every file.
         whole = path.parts[0] == ACCEPTED
-        if not is_result(name) or (_NOT_RAW in path.parts and not whole) or file.is_symlink() or not file.is_file():
+        if not is_result(name) or (NOT_RAW in path.parts and not whole) or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
-        # Reports, readings and the outage log are always copied, because the verdict needs them.
-        needed = path.name in (REPORT, LOG) or path.parts[0] == ENERGY
+        # Reports, chains and readings are always copied, because the verdict needs them.
+        needed = path.name in (REPORT, LOG, MEASURED, SUMS) or path.parts[0] == ENERGY
         if entry.size > RAW_LIMIT and not whole and not needed:
-            left_out.append(entry)
+            too_large.append(entry)
             continue
         target = folder / path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.copyfile(file, target, follow_symlinks=False)
-    return left_out
+    return too_large
 
 
 def _raw_of(folder: pathlib.Path) -> Raw:
@@ -146,6 +152,7 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     signatures = len(good)
     if not problems:
         problems += _log_problems(folder, keys, unchecked, good)
+        problems += _measured_problems(folder, unchecked, good)
         problems += _accepted_problems(folder, unchecked, good)
     if not problems:
         verdict = judge(Campaign(folder))
@@ -154,7 +161,7 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
             unchecked.append(f"signed by {signatures} of {parties} parties: name the key of each party with --key")
         evidence = evidence_of(folder)
         problems += _verdict_problems(folder, verdict, good)
-        page = render(verdict, _raw_of(folder), _left_out(folder), evidence)
+        page = render(verdict, _raw_of(folder), left_out(folder), evidence)
         problems += _page_problems(folder, page, unchecked, good)
         for one in (*set_aside(verdict.attempts), *set_aside_operations(folder)):
             (unchecked if one.doubtful else good).append(str(one))
@@ -213,13 +220,24 @@ def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str
         log = load_log(folder)
     except InputError as err:
         return [str(err)]
-    left_out = {file.path for file in _left_out(folder)}
-    problems = [line for line in altered_raw(folder, log) if line.rpartition(" ")[2] not in left_out]
+    too_large = {file.path for file in left_out(folder)}
+    problems = [line for line in altered_raw(folder, log) if line.rpartition(" ")[2] not in too_large]
     weeks = check_weeks(folder, log, list(Campaign(folder).contract.parties), keys)
     good.append(f"{LOG}: {log.lines} lines, each with the hash of the one before; the last is {log.last_hash}")
     good += weeks.good
     unchecked += weeks.unchecked
     return problems + weeks.problems
+
+
+def _measured_problems(folder: pathlib.Path, unchecked: list[str], good: list[str]) -> list[str]:
+    """Return the differences between the attempts and the chain of measurements."""
+    measured = load_measured(folder)
+    if measured.kept:
+        good.append(str(measured))
+    elif ended_attempts(folder):
+        unchecked.append(f"{WITHOUT_CHAIN}: records and raw output may have been altered before they were signed")
+    unchecked += [f"{name} was added to {MEASURED} by a later run, not when it was measured" for name in measured.late]
+    return measured.problems()
 
 
 def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list[str]) -> list[str]:
@@ -255,17 +273,3 @@ def _page_problems(folder: pathlib.Path, anew: str, unchecked: list[str], good: 
     else:
         unchecked.append(f"{HTML} is from another version of the suite: compare its verdicts with the verdict above")
     return []
-
-
-def _left_out(folder: pathlib.Path) -> list[RawFile]:
-    """Return the files that were too large to copy.
-
-    :raises InputError: the list is unreadable.
-    """
-    if not (folder / LEFT_OUT).exists():
-        return []
-    source = clean(str(folder / LEFT_OUT))
-    try:
-        return fit(parse_json(member_text(folder / LEFT_OUT), source), list[RawFile], source)
-    except (OSError, UnicodeDecodeError) as err:
-        raise InputError(f"cannot read {source}: {err}") from err

@@ -19,6 +19,7 @@ from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
+from reports.acceptance.measured import RawFile
 from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
 from reports.acceptance.pieces_page import commitment_table, piece_table
 from reports.show import provenance
@@ -159,15 +160,6 @@ class Raw:
 
     count: int
     size: int
-
-
-@dataclass(frozen=True)
-class RawFile:
-    """Describe a raw file; ``path`` is relative to the dossier, ``size`` is in bytes."""
-
-    path: str
-    size: int
-    sha256: str
 
 
 def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence: str) -> str:

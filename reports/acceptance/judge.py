@@ -19,7 +19,9 @@ from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.energy import EnergyUnknownError, JobEnergy, job_energy
 from reports.acceptance.energy_readings import Meters
 from reports.acceptance.index_verdict import IndexVerdict, judge_index
+from reports.acceptance.measured import WITHOUT_CHAIN, Measured, load_measured
 from reports.acceptance.operation_verdict import OperationSample, judge_operation
+from reports.acceptance.operations import operation_attempts
 from reports.acceptance.outage_log import OutageLog, load_log
 from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
 from reports.acceptance.outage_weeks import signers
@@ -139,6 +141,7 @@ class ContractVerdict:
     families: Families = field(default_factory=Families)
     weeks: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Weeks of the outage log, each with the parties whose signature is there."""
+    measured: Measured | None = None
 
     def count(self, outcome: ClauseOutcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
@@ -156,7 +159,7 @@ def judge(campaign: Campaign) -> ContractVerdict:
     contract, attempts, unresolved = campaign.contract, campaign.attempts(), campaign.unresolved()
     earlier = campaign.earlier_contracts()
     begun = next(iter(earlier.values()), contract)
-    meters = Meters(campaign.folder)
+    meters, chain = Meters(campaign.folder), load_measured(campaign.folder)
     with _without_collection():
         log = load_log(campaign.folder) if any(clause.outages for clause in contract.clauses) else OutageLog()
         remarks = {
@@ -164,7 +167,7 @@ def judge(campaign: Campaign) -> ContractVerdict:
             for clause, before in zip(contract.clauses, begun.clauses, strict=True)
         }
         of_series = [
-            judge_clause(clause, attempts, unresolved.get(clause.id, ""), remarks[clause.id], meters)
+            judge_clause(clause, attempts, unresolved.get(clause.id, ""), remarks[clause.id], meters, chain)
             for clause in contract.clauses
             if not clause.block
         ]
@@ -173,10 +176,10 @@ def judge(campaign: Campaign) -> ContractVerdict:
             if clause.outages:
                 judged[clause.id] = judge_outage_clause(clause, contract, log, remarks[clause.id])
             elif clause.operation:
-                judged[clause.id] = judge_operation_clause(clause, campaign, remarks[clause.id])
+                judged[clause.id] = judge_operation_clause(clause, campaign, remarks[clause.id], chain)
             elif clause.retained:
                 judged[clause.id] = judge_retained_clause(
-                    clause, campaign, attempts, unresolved, remarks[clause.id], meters
+                    clause, campaign, attempts, unresolved, remarks[clause.id], meters, chain
                 )
             elif clause.index:
                 judged[clause.id] = judge_index_clause(clause, of_series, remarks[clause.id])
@@ -189,7 +192,9 @@ def judge(campaign: Campaign) -> ContractVerdict:
     else:
         acceptance = Acceptance.ACCEPTED
     weeks = signers(campaign.folder, log, list(contract.parties))
-    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families(), weeks)
+    return ContractVerdict(
+        contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families(), weeks, chain
+    )
 
 
 @contextlib.contextmanager
@@ -205,9 +210,17 @@ def _without_collection() -> Iterator[None]:
 
 
 def judge_clause(
-    clause: Clause, attempts: Sequence[Attempt], unresolved: str, about_waiver: list[str], meters: Meters
+    clause: Clause,
+    attempts: Sequence[Attempt],
+    unresolved: str,
+    about_waiver: list[str],
+    meters: Meters,
+    chain: Measured,
 ) -> ClauseVerdict:
-    """Compare one clause with the attempts at the series that it selects."""
+    """Compare one clause with the attempts at the series that it selects.
+
+    :param chain: the chain of measurements; what differs from it leaves the clause incomplete.
+    """
     matching = [
         (attempt, case)
         for attempt in attempts
@@ -222,6 +235,8 @@ def judge_clause(
         problems = [f"the selector matches {len(series)} series instead of one: {', '.join(map(str, series))}"]
     else:
         problems = [unresolved or "the selector matches no series of the run"]
+    # Also of an attempt whose report was cut afterwards, so that it would count as interrupted.
+    problems += chain.problems(attempt.folder for attempt in attempts if attempt.series in series)
     values = [sample.value for sample in samples]
     at_least = clause.comparison == "at_least"
     value = value_of(clause.statistic, values, at_least) if values else None
@@ -238,18 +253,30 @@ def judge_clause(
         value=value,
         interval=interval,
         problems=tuple(problems),
-        remarks=(*about_waiver, *_remarks(clause, attempts, matching, interval), *_disturbed(samples)),
+        remarks=(
+            *about_waiver,
+            *_remarks(clause, attempts, matching, interval),
+            *_disturbed(samples),
+            *_without_chain(samples, chain),
+        ),
         series=series,
     )
+
+
+def _without_chain(samples: Sequence[object], chain: Measured) -> list[str]:
+    return [WITHOUT_CHAIN] if samples and not chain.kept else []
 
 
 _OUTCOMES = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}
 
 
-def judge_operation_clause(clause: Clause, campaign: Campaign, about_waiver: list[str]) -> ClauseVerdict:
+def judge_operation_clause(
+    clause: Clause, campaign: Campaign, about_waiver: list[str], chain: Measured
+) -> ClauseVerdict:
     """Judge a clause about operation by the answers that the campaign keeps."""
     judgement = judge_operation(clause, campaign.folder)
-    outcome = _OUTCOMES[judgement.met]
+    altered = chain.problems(attempt.folder for attempt in operation_attempts(campaign.folder, clause.id))
+    outcome = _OUTCOMES[None if altered else judgement.met]
     values = [sample.value for sample in judgement.samples]
     return ClauseVerdict(
         clause=clause,
@@ -260,8 +287,8 @@ def judge_operation_clause(clause: Clause, campaign: Campaign, about_waiver: lis
         ),
         value=judgement.value,
         interval=interval_of(clause.statistic, values) if values else None,
-        problems=judgement.problems,
-        remarks=(*about_waiver, *judgement.remarks),
+        problems=(*judgement.problems, *altered),
+        remarks=(*about_waiver, *judgement.remarks, *_without_chain(judgement.samples, chain)),
         series=(),
         operations=judgement.samples,
         broken=judgement.broken,
@@ -295,6 +322,7 @@ def judge_retained_clause(
     unresolved: dict[str, str],
     about_waiver: list[str],
     meters: Meters,
+    chain: Measured,
 ) -> ClauseVerdict:
     """Compare the rerun in the campaign with the campaign's copy of the accepted dossier."""
     dossier = copy_of(campaign.folder, clause)
@@ -304,7 +332,7 @@ def judge_retained_clause(
         problems = unusable(accepted)
     if accepted and not problems:
         clauses = [rerun_clause(clause, before) for before in figures_of(accepted)]
-        reruns = [judge_clause(one, attempts, unresolved.get(one.id, ""), [], meters) for one in clauses]
+        reruns = [judge_clause(one, attempts, unresolved.get(one.id, ""), [], meters, chain) for one in clauses]
         found = judge_retained(clause, campaign.contract, accepted, reruns, attempts)
     else:
         found = RetainedJudgement(None, None, tuple(problems))

@@ -23,6 +23,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import read_text, write_atomically
+from reports.acceptance.measured import note_measured
 
 OPERATIONS, ATTEMPT, RECORD = "operations", "attempt.json", "record.json"
 _FOLDER = re.compile(r"(?P<clause>.+)-r(?P<repeat>\d{4})-a(?P<number>\d{2,6})", re.ASCII)
@@ -92,9 +93,10 @@ class OperationAttempt:
         """:raises InputError: the record is damaged; names the file and the key."""
         return load_json(self.folder / RECORD, kind)
 
-    def finish(self, record: Struct) -> None:
-        """Write the record; every answer is kept already."""
+    def finish(self, record: Struct) -> str:
+        """Write the record; every answer is kept already. Return the last hash of the chain of measurements."""
         _write(self.folder / RECORD, record)
+        return note_measured(self.folder)
 
     def keep(self, name: str, answer: str) -> str:
         """Keep a raw answer in ``NAME.txt``, and return it."""

@@ -26,12 +26,11 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.whole_files import sync_folder, written_beside
+from kappa.core.ground.whole_files import written_beside
+from reports.acceptance.chained_lines import LineChain, append_lines, broken, decoded, hash_of, read_lines
 
 LOG, RAW, WEEKS, LOCK = "outages.jsonl", "raw", "weeks", ".outages.lock"
-NO_LINE = "0" * 64
 UNKNOWN = "unknown"
-LINE_LIMIT = 1 << 20
 
 EntryKind = Literal[
     "begin", "observed", "not_observed", "system_interrupt", "node_interrupt", "job_interrupt", "void", "agreement"
@@ -98,10 +97,10 @@ class LogEntry(Struct, frozen=True, gc=False):
 
 
 @dataclass
-class OutageLog:
+class OutageLog(LineChain):
     """``latest``: entries that no later line supersedes. ``agreed``: number of an entry -> party -> when it agreed.
 
-    ``hashes``: SHA-256 of the lines that were asked for. ``torn``: bytes of a last line that was cut off.
+    ``hashes``: SHA-256 of the lines that were asked for.
     """
 
     latest: dict[int, LogEntry] = field(default_factory=dict)
@@ -109,11 +108,8 @@ class OutageLog:
     agreed: dict[int, dict[str, int]] = field(default_factory=dict)
     hashes: dict[int, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    lines: int = 0
-    last_hash: str = NO_LINE
     first_recorded: int = 0
     last_recorded: int = 0
-    torn: int = 0
     shared: dict[tuple[int, str, int], dict[str, int]] = field(default_factory=dict)
     """The values of ``agreed``, each once: parties agree to thousands of entries in one line."""
     node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -138,49 +134,16 @@ def load_log(folder: pathlib.Path, hashes_of: Sequence[int] = (), recorded_befor
     """
     path = folder / LOG
     log, wanted = OutageLog(), frozenset(hashes_of)
-    decoder = msgspec.json.Decoder(_Line)
-    try:
-        with path.open("rb") as file:
-            for number, text in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=1):
-                if not text.endswith(b"\n"):
-                    if len(text) == LINE_LIMIT:
-                        raise _broken(path, number, f"longer than {LINE_LIMIT:,} bytes")
-                    log.torn = len(text)
-                    log.remarks.append(f"line {number} of {LOG} was cut off when it was written and counts for nothing")
-                    break
-                line = _decoded(decoder, text, path, number)
-                _require_chain(line, log, path, number)
-                recorded = int(line.recorded.timestamp())
-                if recorded_before is not None and recorded >= recorded_before:
-                    break
-                log.lines, log.last_hash = number, hashlib.sha256(text[:-1]).hexdigest()
-                if number in wanted:
-                    log.hashes[number] = log.last_hash
-                _take(line, recorded, log, path, number)
-    except FileNotFoundError:
-        pass
-    except OSError as err:
-        raise InputError(f"cannot read {clean(str(path))}: {err.strerror}") from err
+    for line, text in read_lines(path, _Line, log):
+        number, recorded = log.lines + 1, int(line.recorded.timestamp())
+        if recorded_before is not None and recorded >= recorded_before:
+            break
+        if number in wanted:
+            log.hashes[number] = hash_of(text)
+        _take(line, recorded, log, path, number)
+    if log.torn:
+        log.remarks.append(f"line {log.lines + 1} of {LOG} was cut off when it was written and counts for nothing")
     return log
-
-
-def _broken(path: pathlib.Path, number: int, words: str) -> InputError:
-    return InputError(f"{clean(str(path))}: line {number}: {words}")
-
-
-def _decoded(decoder: "msgspec.json.Decoder[_Line]", text: bytes, path: pathlib.Path, number: int) -> _Line:
-    try:
-        return decoder.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as err:
-        raise _broken(path, number, f"no entry of an outage log: {one_line(clean(str(err)), 200)}") from err
-
-
-def _require_chain(line: _Line, log: OutageLog, path: pathlib.Path, number: int) -> None:
-    if line.id != str(number):
-        found = one_line(clean(line.id), 20)
-        raise _broken(path, number, f"expected the id {number}, found {found}: lines were removed, moved or added")
-    if line.prev != log.last_hash:
-        raise _broken(path, number - 1 or 1, f"it was changed after line {number} was written: its hash is another")
 
 
 def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number: int) -> None:
@@ -197,7 +160,7 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
             entry = log.latest.get(int(about)) if about.isdecimal() else None
             if entry is None:
                 words = f"agrees to {one_line(clean(about), 20)}, which is no entry, or was corrected before"
-                raise _broken(path, number, words)
+                raise broken(path, number, words)
             agreed = log.agreed.get(entry.number, _NOBODY)
             key = (id(agreed), line.by, recorded)
             if key not in log.shared:
@@ -205,17 +168,17 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
             log.agreed[entry.number] = log.shared[key]
         return
     if line.start is None:
-        raise _broken(path, number, "expected a start")
+        raise broken(path, number, "expected a start")
     start = int(line.start.timestamp())
     end = None if line.end is None else int(line.end.timestamp())
     if end is not None and end < start:
-        raise _broken(path, number, "it ends before it begins")
+        raise broken(path, number, "it ends before it begins")
     supersedes = None
     if line.supersedes is not None:
         supersedes = int(line.supersedes) if line.supersedes.isdecimal() else -1
         before = log.latest.pop(supersedes, None)
         if before is None:
-            raise _broken(path, number, f"corrects {line.supersedes[:20]}, which is no entry, or was corrected before")
+            raise broken(path, number, f"corrects {line.supersedes[:20]}, which is no entry, or was corrected before")
         log.superseded[supersedes] = before
     # A year of a large machine has a million entries, with few different words in them.
     nodes = log.node_lists.setdefault(line.nodes, line.nodes)
@@ -246,20 +209,12 @@ class LogWriter:
             line = _Line(id=str(number), recorded=recorded, prev=self.log.last_hash, **fields)
             text = msgspec.json.encode(line) + b"\n"
             # Never write a line that the reader would refuse.
-            _take(_decoded(msgspec.json.Decoder(_Line), text, path, number), int(recorded.timestamp()), self.log, path,
+            _take(decoded(msgspec.json.Decoder(_Line), text, path, number), int(recorded.timestamp()), self.log, path,
                   number)  # fmt: skip
-            self.log.lines, self.log.last_hash = number, hashlib.sha256(text[:-1]).hexdigest()
+            self.log.add(text)
             lines.append(text)
             numbers.append(number)
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with open(handle, "ab") as file:
-                file.write(b"".join(lines))
-                file.flush()
-                os.fsync(handle)
-            sync_folder(self.folder)
-        except OSError as err:
-            raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
+        append_lines(path, b"".join(lines))
         return numbers
 
 
@@ -273,25 +228,24 @@ def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
         with locked(folder / LOCK):
             log = load_log(folder)
             if log.torn:
-                _set_aside(folder, log)
+                set_aside(folder / LOG, log)
             yield LogWriter(folder, log)
     except LockedError as err:
         words = f"{clean(str(folder / LOG))}: another process writes it ({err.holder}); run the command again"
         raise InputError(words) from None
 
 
-def _set_aside(folder: pathlib.Path, log: OutageLog) -> None:
+def set_aside(path: pathlib.Path, chain: LineChain) -> None:
     """Cut off the part of a line that a killed writer left; it is kept, and was never confirmed to anybody."""
-    path = folder / LOG
-    whole = path.stat().st_size - log.torn
+    whole = path.stat().st_size - chain.torn
     with path.open("r+b") as file:
         file.seek(whole)
         torn = file.read()
         digest = hashlib.sha256(torn).hexdigest()[:8]
-        keep_raw(folder, f"torn-{log.lines + 1}-{digest}", torn.decode("utf-8", "replace"))
+        keep_raw(path.parent, f"torn-{chain.lines + 1}-{digest}", torn.decode("utf-8", "replace"))
         file.truncate(whole)
         os.fsync(file.fileno())
-    log.torn = 0
+    chain.torn = 0
 
 
 @contextlib.contextmanager

@@ -31,6 +31,8 @@ MANIFEST = "manifest.json"
 # In bytes. A page on a thousand clauses with a thousand samples each is smaller.
 SIZE_LIMIT = 256 << 20
 
+NOT_SIGNED = "not signed: intact proves only that the files fit the manifest"
+
 # A signature of GnuPG or minisign. With several parties the name contains the party.
 _SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|minisig)")
 
@@ -224,9 +226,7 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
         signed |= dict.fromkeys((*signature.signers[-1:], *credited), name)
     lacking = [f"not signed by {clean(key)}" for identity, key in required.items() if identity not in signed]
     found += [*repeated, *(Signature(SignatureState.BAD, words) for words in lacking)]
-    return found or [
-        Signature(SignatureState.NOT_CHECKED, "not signed: intact proves only that the files fit the manifest")
-    ]
+    return found or [Signature(SignatureState.NOT_CHECKED, NOT_SIGNED)]
 
 
 def _public_key(key: str) -> tuple[str, str]:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from kappa.app.conduct.rereading import differences
+from kappa.core.record.load import load_session
 from tests.replay.composed_site import BELOW, TOLERANCE, table, write_site
 from tests.replay.machines import MACHINES
 from tests.waiting import PATIENCE_S
@@ -42,7 +44,7 @@ def session(tmp_path_factory):
     selected = "|".join(sorted({one.selected for one in TABLE}))
     done = command(
         root, "reframe", "-C", root / "settings.yaml", "-c", REPOSITORY / "reframe_checks", "-R", "-r",
-        "--prefix", root, f"--report-file={root / 'report.json'}", "-n", selected,
+        "--prefix", root, f"--report-file={root / 'report.json'}", "-n", selected, "-S", "keep_state=yes",
     )  # fmt: skip
     assert (root / "report.json").is_file(), done.stdout + done.stderr
     return root
@@ -105,6 +107,16 @@ def test_the_table_has_every_case_that_ran(judged):
     assert max(Counter(told).values()) == 1
     assert len(told) == len([case for case in judged if case["check_class"]])
     assert {one.machine for one in TABLE} == {machine.name for machine in MACHINES}
+
+
+def test_each_case_gives_its_figures_again_from_its_kept_output(session):
+    """Also where ReFrame left the output in the stage folder, because the case failed."""
+    compared = set()
+    for case in load_session(session / "report.json").runs[0]:
+        if case.perfvalues:
+            assert list(differences(case, Path(case.folder))) == [], case.title
+            compared.add(case.check_class)
+    assert compared == {one.check for one in TABLE}
 
 
 def test_the_slowest_gpu_is_named(entries):

@@ -217,11 +217,11 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _sign(options: argparse.Namespace) -> int:
-    from reports.acceptance.dossier import verify
+    from kappa.app.conduct.rereading import prove
     from reports.acceptance.listing import say
     from reports.acceptance.signature import sign
 
-    problems = verify(options.dossier).problems
+    problems = prove(options.dossier).problems
     if problems:
         raise InputError(f"{clean(str(options.dossier))}: not signed, because it does not verify: {problems[0]}")
     say(f"signed: {sign(options.dossier, options.how, options.party)}")

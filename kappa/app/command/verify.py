@@ -6,12 +6,13 @@ from kappa.app.command.arguments import parser
 from kappa.core.ground.clean_text import clean
 
 _DESCRIPTION = """\
-Check that a dossier is unaltered. Kappa compares every file with the manifest and signatures, and the verdict and the
-page with the raw results. It lists the attempts that do not count.
+Check that a dossier is unaltered. Kappa compares every file with the manifest, the signatures and the chain of
+measurements, the verdict and the page with the raw results, and each figure with the raw output, which the checks read
+again. It lists the attempts that do not count and the figures that it cannot compare.
 
-Exit status: 0 nothing was altered, and the dossier is signed, 1 a file was altered, added or is missing, a signature is
-bad, or a required key did not sign, 2 the folder is no dossier, or something is not proven: the dossier is not signed,
-a signature or an attempt cannot be checked, or another version of the suite made the page."""
+Exit status: 0 nothing was altered, and the dossier is signed, 1 a file or a figure was altered, added or is missing, a
+signature is bad, or a required key did not sign, 2 the folder is no dossier, or something is not proven: the dossier is
+not signed, there is no chain, or a signature, an attempt, a figure or the page of another version cannot be checked."""
 
 
 def run(arguments: list[str]) -> int:
@@ -22,9 +23,9 @@ def run(arguments: list[str]) -> int:
         help="require the signature of KEY, a GnuPG fingerprint or a file with minisign's public key; repeat for more",
     )  # fmt: skip
     options = words.parse_args(arguments)
-    from reports.acceptance.dossier import verify
+    from kappa.app.conduct.rereading import prove
 
-    proof = verify(options.dossier, options.key)
+    proof = prove(options.dossier, options.key)
     for line in (*proof.problems, *proof.unchecked, *proof.good):
         print(clean(line))
     print(("intact", "ALTERED", "intact as far as checked")[proof.exit_status])

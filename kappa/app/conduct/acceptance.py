@@ -18,7 +18,8 @@ from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
 from kappa.core.sites.load import Site
-from reports.acceptance.campaign import FAMILIES, REPORT, SPACK_LOCK, UNRESOLVED, Attempt, Campaign, keep_spack_lock
+from reports.acceptance.campaign import FAMILIES, REPORT, UNRESOLVED, Attempt, Campaign, keep_spack_lock
+from reports.acceptance.measured import MEASURED, SUMS, note_earlier, note_measured
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line
 from reports.verdict.excuse import judge_attempt
@@ -42,8 +43,10 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
         for report in unsettled_in(attempt.folder):
             settled = settle(report, site, "its session was killed")
             conductor.say(f"{attempt.series}: an earlier session was killed: {settled.said or settled.report.value}")
-        if attempt.session is not None and not (attempt.folder / SPACK_LOCK).exists():
+            _note(attempt, conductor)
+        if not (attempt.folder / SUMS).exists():
             keep_spack_lock(attempt)
+    note_earlier(campaign.folder)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
     total = sum(item.repeats for item in plan.items)
     if len(todo) < total:
@@ -57,12 +60,23 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
         began = time.monotonic()
         expected_s = item.estimate.seconds if item.estimate and not item.estimate.at_most else None
         tell = Progress(f"[{number}/{total}] {item.series}", expected_s)
-        run_attempt(site, contract, item.checks, attempt, conductor, tell)
+        try:
+            run_attempt(site, contract, item.checks, attempt, conductor, tell)
+        finally:
+            # An interrupted attempt, too: it cannot become a finished one unnoticed.
+            _note(attempt, conductor)
         if attempt.session is None:
             raise InputError(f"{item.series}: ReFrame's session was cut off; run the same command to continue")
-        keep_spack_lock(attempt)
         took = duration(time.monotonic() - began)
         conductor.say(f"[{number}/{total}] {_result(attempt)} after {took}{_why(attempt)}")
+
+
+def _note(attempt: Attempt, conductor: Conductor) -> None:
+    """Add an attempt whose session has ended to the chain of measurements, and say the hash."""
+    if any(unsettled_in(attempt.folder)):
+        return
+    keep_spack_lock(attempt)
+    conductor.say(f"{MEASURED}: {note_measured(attempt.folder)}")
 
 
 def run_attempt(
@@ -90,6 +104,8 @@ def run_attempt(
         *attempt.series.reframe_options,
         # A clause counts every sample, so do not re-measure out-of-bounds samples.
         "--setvar=hold_s=0",
+        # For `kappa verify`, which reads the output again.
+        "--setvar=keep_state=yes",
         f"--perflogdir={folder / 'perflogs'}",
     ]
     session = ReframeSession(site, folder / REPORT, options, checks, folder, tell)

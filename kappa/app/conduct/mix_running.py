@@ -14,6 +14,7 @@ from kappa.core.sites.load import Site
 from kappa.core.sites.operation_clauses import JobMix
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.job_rows import ENDED, SACCT_OPTIONS, JobRow, parse_jobs
+from reports.acceptance.measured import MEASURED
 from reports.acceptance.operation_verdict import JOBS, SDIAG, WAITING, judge_operation
 from reports.acceptance.operations import (
     MixRecord,
@@ -87,7 +88,7 @@ class _MixRun:
             with contextlib.suppress(CommandError):
                 self.jobs.cancel()
             raise
-        self.attempt.finish(MixRecord(tuple(self.ids), source))
+        self.conductor.say(f"  {MEASURED}: {self.attempt.finish(MixRecord(tuple(self.ids), source))}")
 
     def _wait(self, deadline: float) -> None:
         """Wait until all jobs ended; cancel those that have not at the deadline."""

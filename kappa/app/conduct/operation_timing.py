@@ -21,6 +21,7 @@ from kappa.core.sites.load import Site
 from kappa.core.sites.operation_clauses import OperationTime, QueuedJob
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.duration_figures import new_job
+from reports.acceptance.measured import MEASURED, note_earlier
 from reports.acceptance.operation_verdict import (
     CONFIG_AFTER,
     CONFIG_BEFORE,
@@ -126,6 +127,7 @@ def measure_time(
     # The controller may be down already.
     if block.of != "start" and began is None:
         cancel_left(commands, operation_attempts(campaign.folder, clause.id))
+    note_earlier(campaign.folder)
     attempt = begin_operation(campaign.folder, clause.id, repeat)
     conductor.say(f"{clause.id}: time of {block.of}, repeat {repeat} of {clause.repeats}")
     _Measurement(OperationJobs(commands, attempt, block.options), block, conductor, node).run(command, began)
@@ -163,12 +165,11 @@ class _Measurement:
             # The operator's command is never cut off.
             while process is not None and process.poll() is None:
                 pause(self.conductor.stop, _LOOK_S)
-            self.attempt.finish(
-                TimeRecord(
-                    began=began, command=tuple(command), node=self.node, probes=prober.probes, load=tuple(self.load),
-                    asked=asked, down=self.down, gave_up=gave_up,
-                )
+            record = TimeRecord(
+                began=began, command=tuple(command), node=self.node, probes=prober.probes, load=tuple(self.load),
+                asked=asked, down=self.down, gave_up=gave_up,
             )  # fmt: skip
+            self.conductor.say(f"  {MEASURED}: {self.attempt.finish(record)}")
         finally:
             # After the measurement slurmctld may be gone for good.
             with contextlib.suppress(CommandError):

@@ -91,6 +91,16 @@ def declared() -> dict[str, str]:
 
 
 @functools.cache
+def modules() -> dict[str, str]:
+    """Return the module of each check class in the suite's source."""
+    return {
+        name: f"{SUITE.name}.{path.parent.name}.{path.stem}"
+        for path in sorted(SUITE.glob("*/*.py"))
+        for name in _DECLARED.findall(path.read_text(encoding="utf-8"))
+    }
+
+
+@functools.cache
 def uncatalogued() -> dict[str, str]:
     """Return the family of each declared check class that the catalogue does not contain yet.
 

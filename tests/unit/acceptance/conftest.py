@@ -12,6 +12,7 @@ import yaml
 
 from kappa.core.sites.contract import load_contract
 from reports.acceptance.campaign import CONTRACT, REPORT, Campaign, CaseSeries
+from reports.acceptance.measured import MEASURED, note_measured
 from tests.unit.reports.samples import Document, latency, report
 
 CLAUSE: Document = {
@@ -43,15 +44,31 @@ class Filled(Campaign):
         (self.folder / CONTRACT).write_text(yaml.safe_dump(contract(*clauses, **head), allow_unicode=True))
         return self
 
-    def add(self, case, repeat=1, number=1, session=None):
-        """An attempt that recorded ``case``; without one it was interrupted."""
+    def add(self, case, repeat=1, number=1, session=None, raw=(), noted=True):
+        """An attempt that recorded ``case``; without one it was interrupted.
+
+        :param raw: name -> content of its further files.
+        :param noted: whether it is in the chain of measurements.
+        """
         recorded = case or latency()
         series = CaseSeries(recorded["name"], recorded["partition"], recorded["environ"])
         attempt = self.begin(series, repeat, number)
         if case:
             document = report([case], uuid=session or str(uuid.uuid4()))
             (attempt.folder / REPORT).write_text(json.dumps(document))
+            for name, content in dict(raw).items():
+                (attempt.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (attempt.folder / name).write_text(content)
+            if noted:
+                note_measured(attempt.folder)
         return attempt
+
+    def write_chain_anew(self):
+        """As an attacker does after a change."""
+        (self.folder / MEASURED).unlink()
+        for attempt in self.attempts():
+            if (attempt.folder / REPORT).exists():
+                note_measured(attempt.folder)
 
     def measure(self, *values, **changes):
         for repeat, value in enumerate(values, start=1):

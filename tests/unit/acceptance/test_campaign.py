@@ -194,7 +194,7 @@ def test_a_run_that_was_killed_as_its_session_ended_keeps_the_spack_lock_later(s
     lock = tmp_path / "spack.lock"
     lock.write_text("{}")
     files = {str(lock): hashlib.sha256(b"{}").hexdigest()}
-    attempt = campaign.add({**latency(), "provenance": {"files": files}})
+    attempt = campaign.add({**latency(), "provenance": {"files": files}}, noted=False)
     assert slurm() == [(2, 1), (3, 1)]
     assert (attempt.folder / "spack.lock").read_text() == "{}"
 

@@ -209,10 +209,9 @@ def test_the_pdf_is_tagged(printed):
 
 def test_seven_clauses_fill_twelve_sheets_at_most(campaign, tmp_path):
     # Printing takes about 4 s.
-    campaign.demand(*(clause(id=f"B{number}", repeats=20) for number in range(1, 8))).measure(*[9.0] * 20)
-    for attempt in campaign.attempts():
-        for number in range(50):
-            (attempt.folder / f"output-{number}.txt").write_text("x")
+    campaign.demand(*(clause(id=f"B{number}", repeats=20) for number in range(1, 8)))
+    for repeat in range(1, 21):
+        campaign.add(latency(value=9), repeat, raw={f"output-{number}.txt": "x" for number in range(50)})
     write_dossier(campaign, tmp_path / "d", pdf=True, how_signed=None)
     assert len(pypdf.PdfReader(tmp_path / "d/dossier.pdf").pages) <= 12
     page = (tmp_path / "d/dossier.html").read_text()
@@ -223,8 +222,7 @@ def test_seven_clauses_fill_twelve_sheets_at_most(campaign, tmp_path):
 
 def test_what_is_too_large_is_named(campaign, tmp_path, monkeypatch):
     monkeypatch.setattr("reports.acceptance.dossier.RAW_LIMIT", 1000)
-    attempt = campaign.add(latency())
-    (attempt.folder / "large.txt").write_text("x" * 1001)
+    campaign.add(latency(), raw={"large.txt": "x" * 1001})
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     assert "large.txt" in (tmp_path / "d/dossier.html").read_text()
     assert verify(tmp_path / "d").problems == []
@@ -338,8 +336,7 @@ def test_hostile_strings_only_show(campaign, tmp_path):
     campaign.add(hostile)
     campaign.add(latency(job_nodelist=[HOSTILE], provenance=hostile["provenance"]), repeat=2)
     state = case("PartitionState", per_node={"usable": {"unit": HOSTILE[:25], "values": {HOSTILE: 1}}})
-    attempt = campaign.add(state)
-    (attempt.folder / os.fsdecode(b"<b>\x1b[2J\xff\n")).write_text("x")
+    campaign.add(state, raw={os.fsdecode(b"<b>\x1b[2J\xff\n"): "x"})
     write_dossier(campaign, tmp_path / "d", pdf=True, how_signed=None)
     page = (tmp_path / "d/dossier.html").read_text()
     assert not re.search(r"<(script|img|b>\W*<script)", page)
@@ -357,7 +354,7 @@ def test_verify_lists_attempts_that_do_not_count(campaign, tmp_path):
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     proof = verify(tmp_path / "d")
     series = "OsuLatency %placement=two_nodes on cpu+packaged"
-    assert proof.good[1:4] == [
+    assert [line for line in proof.good if line.startswith(series)] == [
         f"{series}, repeat 2, attempt 2: interrupted, it has no report",
         f"{series}, repeat 2, attempt 3: interrupted, its case was aborted",
         f"{series}, repeat 3, attempt 1: superseded",
@@ -400,6 +397,7 @@ def test_bad_attempt_does_not_vanish_when_its_report_is_made_unusable(campaign, 
     bad = campaign.attempts()[2]
     hide(bad)
     campaign.add(latency(), 3, 2)
+    campaign.write_chain_anew()
     verdict = write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     [remark] = [remark for remark in verdict.clauses[0].remarks if remark.startswith("repeat 3, attempt 1: ")]
     assert kind in remark
@@ -429,7 +427,7 @@ def test_links_and_pipes_are_no_results(campaign, tmp_path):
     os.mkfifo(attempt.folder / "pipe")
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     copied = {path.name for path in (tmp_path / "d" / "attempts" / attempt.folder.name).iterdir()}
-    assert copied == {"attempt.json", "run-report.json"}
+    assert copied == {"attempt.json", "run-report.json", "sha256.json"}
 
 
 def test_exit_statuses(campaign, dossier, capsys):

@@ -70,9 +70,9 @@ def test_a_reordered_week_is_named(campaign):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"not json\n", "no entry of an outage log"),
-        (b'{"id":"35"}\n', "no entry of an outage log"),
-        (b"\xff\xfe\n", "no entry of an outage log"),
+        (b"not json\n", "no entry of this file"),
+        (b'{"id":"35"}\n', "no entry of this file"),
+        (b"\xff\xfe\n", "no entry of this file"),
         (b"x" * (1 << 21), "longer than"),
     ],
 )
@@ -97,7 +97,7 @@ def entry(**fields):
 def test_what_makes_no_sense_is_not_written(campaign):
     refused(campaign, entry(end=BEGIN - datetime.timedelta(hours=1)), "ends before it begins")
     refused(campaign, entry(start=BEGIN.replace(tzinfo=None)), "timezone")
-    refused(campaign, entry(what="power_cut"), "no entry of an outage log")
+    refused(campaign, entry(what="power_cut"), "no entry of this file")
     refused(campaign, entry(supersedes="99"), "corrects 99, which is no entry")
     refused(campaign, entry(what="agreement", about=("99",)), "agrees to 99, which is no entry")
 

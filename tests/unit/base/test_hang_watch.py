@@ -56,7 +56,7 @@ def check(tmp_path, monkeypatch):
     monkeypatch.setattr(hang_watch, "runs_in_slurm", lambda _: True)
     return StandIn(
         SystemCheck, is_dry_run=lambda: False, job=job("TIMEOUT"), stagedir=str(tmp_path), keep_files=[],
-        hint="look at the cable", ended_by_slurm="", _lost_nodes=(), provenance={"nodelist": ["node1", "node2"]},
+        hint="look at the cable", ended_by_slurm="", lost_nodes=(), provenance={"nodelist": ["node1", "node2"]},
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """One job measures many nodes, and the check judges each node as if it were alone. ReFrame runs it on nodes that a
 program in place of `srun` plays."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -8,6 +9,9 @@ import subprocess
 import sys
 
 import pytest
+
+from kappa.core.record.load import load_session
+from reframe_checks.base.kept_state import measured_again
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
 
@@ -137,7 +141,8 @@ def played(tmp_path_factory):
     done = subprocess.run(
         [
             sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", "settings.py",
-            "-c", "played.py", "-r", "-S", "nodes_at_once=3", "--prefix", folder, "--keep-stage-files",
+            "-c", "played.py", "-r", "-S", "nodes_at_once=3", "-S", "keep_state=yes", "--prefix", folder,
+            "--keep-stage-files",
         ],
         env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
@@ -176,6 +181,20 @@ def test_every_metric_is_evidence_of_each_node_and_the_worst_is_the_metric(playe
     assert case["reference_sources"]["rate"]["source"] == "theoretical"
     assert case["written_bytes"] == 12
     assert case["curves"]["rates"]["points"] == [[0, 3], [1, 3], [2, 3], [3, 3]], "of the worst node"
+
+
+@pytest.mark.parametrize("planted", ["sound", "slow"])
+def test_kept_output_of_all_nodes_gives_the_same_figures(played, planted, monkeypatch):
+    recorded = played[0][planted]
+    folder = pathlib.Path(recorded["stagedir"])
+    monkeypatch.syspath_prepend(folder.parents[4])
+    case = next(one for one in load_session(folder.parents[4] / "report.json").runs[0] if one.name == recorded["name"])
+    check = measured_again(importlib.import_module("played").Played, case, pathlib.Path(case.folder))
+    assert {key: figure[0] for key, figure in check.perfvalues.items()} == {
+        key: figure[0] for key, figure in recorded["perfvalues"].items()
+    }
+    assert check.per_node == recorded["per_node"]
+    assert json.loads(json.dumps(check.curves)) == recorded["curves"]
 
 
 @pytest.mark.parametrize(
