@@ -134,6 +134,7 @@ def conduct(
     """
     reframe()
     started = time.time()
+    deadline = time.monotonic() + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit)
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     make_folder(folder)
     record = {
@@ -151,7 +152,6 @@ def conduct(
     }
     keep(folder, record)
     print(f"night of {record['night']}: results in {folder}, progress in its night.log", flush=True)
-    deadline = started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit)
     with stopping(deadline) as stop, (folder / "night.log").open("w", encoding="utf-8") as log:
         acts = NightActions(site, results, started)
         with _part_of_night(log):
