@@ -211,6 +211,13 @@ def results_folder(site: str) -> pathlib.Path:
     return pathlib.Path(os.environ.get("KAPPA_RESULTS") or home() / "results" / plain_name(site)).absolute()
 
 
+def results_with(folder: pathlib.Path) -> pathlib.Path | None:
+    """Return the user's results, of any site, in which ``folder`` lies after links are resolved; else ``None``."""
+    given = os.environ.get("KAPPA_RESULTS")
+    places = [pathlib.Path(given)] if given else (home() / "results").glob("*")
+    return next((place.absolute() for place in places if folder.resolve().is_relative_to(place.resolve())), None)
+
+
 def history_folder(site: str) -> pathlib.Path:
     """Return the folder of the site's history.
 
