@@ -28,6 +28,5 @@ def until(condition: Callable[[], Found], what: str, timeout_s: float = PATIENCE
 
 def late_when(condition: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes, for what waits for a program or for a deadline, at the moment when ``condition`` is true."""
-    now = {"monotonic": time.monotonic, "time": lambda: time.time() + 3600 * bool(condition())}
-    clock = types.SimpleNamespace(sleep=time.sleep, **now)
+    clock = types.SimpleNamespace(sleep=time.sleep, monotonic=lambda: time.monotonic() + 3600 * bool(condition()))
     monkeypatch.setattr("kappa.core.ground.processes.time", clock)

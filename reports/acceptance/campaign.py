@@ -26,7 +26,7 @@ import json
 import os
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -37,7 +37,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import SIZE_LIMIT, load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
-from kappa.core.ground.locks import LockedError, locked
+from kappa.core.ground.locks import Holder, LockedError, locked
 from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
@@ -301,13 +301,15 @@ class Campaign:
         return Attempt(folder, series, repeat, number, started)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[int]:
+    def locked(self, has_ended: Callable[[Holder], bool] = lambda _: False) -> Iterator[int]:
         """Lock the folder against other runs, and yield the descriptor of the lock; a child that inherits it keeps it.
+
+        :param has_ended: see ``locks.locked``.
 
         :raises InputError: another run, or a session that an earlier run left behind, holds the lock.
         """
         with contextlib.ExitStack() as stack:
-            yield self._hold(stack, shared=False)
+            yield self._hold(stack, has_ended=has_ended)
 
     @contextlib.contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -320,14 +322,16 @@ class Campaign:
                 self._hold(stack, shared=True)
             yield
 
-    def _hold(self, stack: contextlib.ExitStack, *, shared: bool) -> int:
+    def _hold(
+        self, stack: contextlib.ExitStack, *, shared: bool = False, has_ended: Callable[[Holder], bool] | None = None
+    ) -> int:
         try:
-            return stack.enter_context(locked(self.folder / LOCK, shared=shared))
+            return stack.enter_context(locked(self.folder / LOCK, shared=shared, has_ended=has_ended))
         except LockedError as err:
             where = clean(str(self.folder))
             raise InputError(
                 f"{where}: another run, or a ReFrame session that one left behind, is still running ({err.holder}); "
-                "wait for its end"
+                f"{err.mend}"
             ) from None
 
 

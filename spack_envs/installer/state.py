@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kappa.core.ground.folders import home, own_sites, sites_called
+from kappa.core.ground.folders import home, only_site, own_sites
 from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
 from kappa.core.vocabulary.spack_tables import ENVIRONMENTS, REPOSITORY, ProgramTable
 from spack_envs.installer.chosen import VARIABLE, changed_roots
@@ -34,7 +34,7 @@ class SpackSite:
     @property
     def facts(self) -> Path:
         """Return the folder of the site's Spack configuration."""
-        return next(iter(sites_called(self.name)), own_sites() / self.name) / "spack"
+        return (only_site(self.name) or own_sites() / self.name) / "spack"
 
     @property
     def prepared(self) -> Path:

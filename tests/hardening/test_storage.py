@@ -105,7 +105,7 @@ def validate(state, tree, reframe):
     earlier = results / "runs/20200101T000000-nightly"
     earlier.mkdir(parents=True)
     (earlier / "run-report.json").write_text("earlier")
-    command = (str(tree / ".venv/bin/kappa"), "validate", "embedded")
+    command = (str(tree / ".venv/bin/kappa"), "validate", "mycluster")
     return run_on(state, results, tree, *command, KAPPA_RESULTS=str(results))
 
 
@@ -143,7 +143,7 @@ def test_storage_without_file_locks(tree):
     make_kappa(tree, NO_LOCKS)
     shutil.copy("/bin/false", tree / ".venv/bin/reframe")
     done = subprocess.run(
-        [tree / ".venv/bin/kappa", "validate", "embedded"], cwd=tree, capture_output=True, text=True, check=False,
+        [tree / ".venv/bin/kappa", "validate", "mycluster"], cwd=tree, capture_output=True, text=True, check=False,
         env={**os.environ, "KAPPA_RESULTS": str(tree / "results")},
     )  # fmt: skip
     assert done.returncode == 2

@@ -25,8 +25,8 @@ REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac;
 
 @pytest.fixture
 def tree(tmp_path):
-    (tmp_path / "site_configs/embedded").mkdir(parents=True)
-    (tmp_path / "site_configs/embedded/settings.py").touch()
+    (tmp_path / "site_configs/mycluster").mkdir(parents=True)
+    (tmp_path / "site_configs/mycluster/settings.py").touch()
     (tmp_path / ".venv/bin").mkdir(parents=True)
     make_kappa(tmp_path)
     return tmp_path
@@ -53,9 +53,9 @@ def validate(tree, reframe, *arguments, **environment):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["../embedded", "$(touch pwned)", "a b", ".", "x;true"])
+@pytest.mark.parametrize("name", ["../mycluster", "$(touch pwned)", "a b", ".", "x;true"])
 def test_a_name_is_no_path_and_no_command(tree, name):
-    for arguments in ((name,), ("embedded", name)):
+    for arguments in ((name,), ("mycluster", name)):
         done = validate(tree, "touch ran", *arguments)
         assert (done.returncode, done.stdout) == (2, "")
         assert name in done.stderr
@@ -63,7 +63,7 @@ def test_a_name_is_no_path_and_no_command(tree, name):
 
 
 def test_a_report_cut_off_is_incomplete_and_kept_aside(tree):
-    done = validate(tree, f'head -c 5000 "{SAMPLE}" > "$report"', "embedded")
+    done = validate(tree, f'head -c 5000 "{SAMPLE}" > "$report"', "mycluster")
     assert done.returncode == 2
     assert "report is not complete" in done.stderr
     [run] = (tree / "results/runs").iterdir()
@@ -71,14 +71,14 @@ def test_a_report_cut_off_is_incomplete_and_kept_aside(tree):
 
 
 def test_no_report_leaves_no_run(tree):
-    done = validate(tree, "for word; do case $word in --stage=*) mkdir -p ${word#*=}/here ;; esac; done", "embedded")
+    done = validate(tree, "for word; do case $word in --stage=*) mkdir -p ${word#*=}/here ;; esac; done", "mycluster")
     assert done.returncode == 2
     assert "ReFrame wrote no report" in done.stderr
     assert list((tree / "results/runs").iterdir()) == []
 
 
 def test_what_reframe_prints_is_in_a_file_that_is_named_and_its_end_in_the_error(tree):
-    done = validate(tree, "echo listing; echo ERROR: no such option", "embedded")
+    done = validate(tree, "echo listing; echo ERROR: no such option", "mycluster")
     [run] = (tree / "results/runs").iterdir()
     assert (run / "reframe.out").read_text() == "listing\nERROR: no such option\n"
     assert f"ReFrame's output: {run}/reframe.out" in done.stdout and "listing" not in done.stdout
@@ -86,7 +86,7 @@ def test_what_reframe_prints_is_in_a_file_that_is_named_and_its_end_in_the_error
 
 
 def test_results_are_private_and_whole(tree):
-    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
+    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "mycluster")
     assert "report: " in done.stdout, done.stderr
     [run] = (tree / "results/runs").iterdir()
     assert (run / "run-report.json").read_bytes() == SAMPLE.read_bytes()
@@ -99,7 +99,7 @@ def test_measured_again_in_the_same_environment_with_the_same_variables(tree):
     (tree / "slow.json").write_text(json.dumps(slow))
     told = f'printf "%s\\n" "$@" end >> "{tree}/told"; cat "{tree}/slow.json" > "$report"'
     given = ("-S", "A.a=1 2", "--setvar", "B.b=1", "--setvar=C.c=1", "-SD.d=1", "-n", "Osu")
-    validate(tree, told, "embedded", "smoke", *given)
+    validate(tree, told, "mycluster", "smoke", *given)
     first, again, *_ = (tree / "told").read_text().split("end\n")
     assert "confirms=" not in first
     assert f"{'/'.join(['-S', 'A.a=1 2', '-S', 'B.b=1', '-S', 'C.c=1', '-S', 'D.d=1'])}/" in again.replace("\n", "/")
@@ -122,7 +122,7 @@ def test_measured_again_with_the_same_options_of_jobs_but_on_the_nodes_that_matt
         "--job-option",
         "w=n1",
     )
-    validate(tree, told, "embedded", "smoke", *given)
+    validate(tree, told, "mycluster", "smoke", *given)
     _, same, other, *_ = (words.splitlines() for words in (tree / "told").read_text().split("end\n"))
     nodes = sorted({"n1", "n2", *slow["runs"][0]["testcases"][0]["provenance"]["nodelist"]})
     assert _after("-J", same) == ["reservation=a b", "account=ops", f"nodelist={','.join(nodes)}"]
@@ -140,7 +140,7 @@ def test_two_runs_at_once(tree):
     (tree / "results").mkdir()
     with (tree / "results/lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = validate(tree, "touch ran", "embedded")
+        done = validate(tree, "touch ran", "mycluster")
     assert done.returncode == 2
     assert "another run uses" in done.stderr
     assert not list((tree / "results/runs").iterdir())
@@ -148,7 +148,7 @@ def test_two_runs_at_once(tree):
 
 def test_results_that_cannot_be_written(tree):
     (tree / "results").write_text("a file, where root's permissions do not help either")
-    done = validate(tree, "touch ran", "embedded")
+    done = validate(tree, "touch ran", "mycluster")
     assert done.returncode == 2
     assert "is not writable" in done.stderr and "set KAPPA_RESULTS to another folder" in done.stderr
 
@@ -158,7 +158,7 @@ def test_killed_at_random_points(tree):
     """Nothing of an earlier run changes, no report is there in part, and the next run can start at once."""
     began = time.monotonic()
     writes = f'split -n 40 --filter=cat "{SAMPLE}" > "$report"'
-    assert "report: " in validate(tree, writes, "embedded").stdout
+    assert "report: " in validate(tree, writes, "mycluster").stdout
     whole_s = time.monotonic() - began
     chance, whole, kept, kills = random.Random(1), SAMPLE.read_bytes(), set(), 0
     results = tree / "results"
@@ -169,7 +169,7 @@ def test_killed_at_random_points(tree):
         # Several runs a second.
         places = {"KAPPA_RESULTS": str(results), "KAPPA_RUN": str(results / f"runs/{number}")}
         conductor = subprocess.Popen(
-            [tree / ".venv/bin/kappa", "validate", "embedded"], cwd=tree, env={**os.environ, **places},
+            [tree / ".venv/bin/kappa", "validate", "mycluster"], cwd=tree, env={**os.environ, **places},
             start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
@@ -187,5 +187,5 @@ def test_killed_at_random_points(tree):
     assert kills == wanted
     # A process that the last kill ended releases the lock a moment later.
     subprocess.run(["flock", "--timeout", str(PATIENCE_S), tree / "results/lock", "true"], check=True)
-    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
+    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "mycluster")
     assert "report: " in done.stdout, done.stderr

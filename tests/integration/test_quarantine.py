@@ -22,19 +22,21 @@ quarantine:
   mode: smoke
   nodes: 3
 """
-QUICK = ("--system=embedded:scratch", "-S", "hold_s=0", "-S", "watch_load=no")
+QUICK = ("--system=operated:scratch", "-S", "hold_s=0", "-S", "watch_load=no")
 
 
 class Operator:
-    """Somebody in a folder with a copy of the embedded site, which has a rule."""
+    """Somebody in a folder with a copy of the embedded site under its own name, which has a rule."""
 
     def __init__(self, suite, folder: pathlib.Path) -> None:
         self.suite, self.folder, self.results = suite, folder, folder / "results"
-        site = folder / "site_configs/embedded"
+        site = folder / "site_configs/operated"
         site.mkdir(parents=True)
         for name in ("expected.yaml", "settings.py"):
             shutil.copy(SITE / name, site)
         shutil.copytree(SITE / "references", site / "references")
+        for path in site.glob("references/*.yaml"):
+            path.write_text(path.read_text().replace(SITE.name, site.name))
         (site / "site.yaml").write_text((SITE / "site.yaml").read_text() + RULE)
 
     def kappa(self, *words):
@@ -71,7 +73,7 @@ def run(suite, tmp_path_factory):
     """The folder of a run in which node2 was odd."""
     operator = Operator(suite, tmp_path_factory.mktemp("run"))
     with odd(suite, "node2"):
-        status, said = operator.kappa("validate", "embedded", "smoke", "-n", "PartitionHealth", *QUICK)
+        status, said = operator.kappa("validate", "operated", "smoke", "-n", "PartitionHealth", *QUICK)
     assert status == FAIL, said
     return str(next((operator.results / "runs").iterdir()))
 
@@ -102,7 +104,7 @@ def roomy(suite):
 def drained(suite, operator, run):
     """The operator, with node2 in quarantine."""
     with roomy(suite):
-        status, said = operator.kappa("quarantine", "embedded", "--run", run)
+        status, said = operator.kappa("quarantine", "operated", "--run", run)
         assert status == PASS and "node2: drained until" in said, said
         state, reason = operator.state("node2")
         assert state == "drained" and reason.startswith("kappa-quarantine 2") and "net.eth0.mtu is 1280" in reason
@@ -113,7 +115,7 @@ def drained(suite, operator, run):
 def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
     _, reason = drained.state("node2")
     with odd(suite, "node2"):
-        status, said = drained.kappa("return", "embedded", "node2", "--", *QUICK)
+        status, said = drained.kappa("return", "operated", "node2", "--", *QUICK)
     assert status == FAIL and "node2: not resumed: FAIL: PartitionHealth" in said, said
     state, now = drained.state("node2")
     assert state == "drained" and now.startswith("kappa-quarantine 2") and now != reason
@@ -122,7 +124,7 @@ def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
 
 def test_a_node_that_is_mended_comes_back_and_nobodys_job_reaches_it_before(drained):
     job = drained.slurm("sbatch", "--parsable", "-pscratch", "-wnode2", "-o/dev/null", "--wrap=true").strip()
-    status, said = drained.kappa("return", "embedded", "node2", "--", *QUICK)
+    status, said = drained.kappa("return", "operated", "node2", "--", *QUICK)
     assert status == PASS and "node2: resumed after it passed its test" in said, said
     until(lambda: "JobState=COMPLETED" in drained.slurm("scontrol", "show", "job", job), "the job has run")
     assert "No reservations" in drained.slurm("scontrol", "show", "reservation")
@@ -143,9 +145,9 @@ def ended(operator, wanted):
 
 @long
 def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
-    site = operator.folder / "site_configs/embedded/site.yaml"
+    site = operator.folder / "site_configs/operated/site.yaml"
     site.write_text(site.read_text() + "  lasts_days: 1.0e-6\n")
-    night = ("nightly", "run", "embedded", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
+    night = ("nightly", "run", "operated", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
     with roomy(suite):
         with odd(suite, "node2"):
             status, said = operator.kappa(*night, *QUICK)
@@ -159,12 +161,12 @@ def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
 
 def test_half_of_a_partition_is_not_drained_and_somebody_elses_drain_is_left_alone(operator, run):
     # One of the two nodes of the partition cpu.
-    status, said = operator.kappa("quarantine", "embedded", "--run", run)
+    status, said = operator.kappa("quarantine", "operated", "--run", run)
     assert status == FAIL
     assert "node2: stays in service: 1 of 2 nodes of partition cpu would be out of service" in said
     assert operator.state("node2") == ("idle", "none")
     operator.slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=fan broken")
-    for words in (["quarantine", "embedded", "--run", run], ["return", "embedded", "node2"]):
+    for words in (["quarantine", "operated", "--run", run], ["return", "operated", "node2"]):
         status, said = operator.kappa(*words)
         assert status != PASS and "node2 is drained, for the reason 'fan broken'" in said
     assert operator.state("node2") == ("drained", "fan broken")
@@ -172,10 +174,10 @@ def test_half_of_a_partition_is_not_drained_and_somebody_elses_drain_is_left_alo
 
 
 def test_who_may_not_drain_is_told_so(suite, operator, run):
-    site = operator.folder / "site_configs/embedded/site.yaml"
+    site = operator.folder / "site_configs/operated/site.yaml"
     nobody = '[setpriv, --reuid=65534, --regid=65534, --clear-groups, scontrol, update, "NodeName={node}"'
     site.write_text(site.read_text().replace('drain: [scontrol, update, "NodeName={node}"', f"drain: {nobody}"))
     with roomy(suite):
-        status, said = operator.kappa("quarantine", "embedded", "--run", run)
+        status, said = operator.kappa("quarantine", "operated", "--run", run)
     assert status == UNDONE and "node2: could not be drained" in said and "it needs an operator of Slurm" in said, said
     assert operator.state("node2") == ("idle", "none")

@@ -165,6 +165,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.acceptance import run as run_left
+    from kappa.app.conduct.leftovers import job_ended
     from kappa.app.conduct.mix_running import run_mixes
     from kappa.app.conduct.session import Conductor
     from reports.acceptance.accepted import accepted_dossiers, keep_copies
@@ -175,7 +176,7 @@ def _run(options: argparse.Namespace) -> int:
     site, contract = _site_to_measure(options)
     campaign = Campaign(options.folder)
     file = _contract_file(options, site)
-    with campaign.locked() as lock:
+    with campaign.locked(job_ended(site)) as lock:
         accepted = accepted_dossiers(contract, file, campaign.folder)
         campaign.freeze(file)
         keep_copies(campaign, accepted)

@@ -51,6 +51,7 @@ def add_time(
 
 
 def _time(options: argparse.Namespace, load: Callable[[argparse.Namespace], tuple[Site, Contract]]) -> int:
+    from kappa.app.conduct.leftovers import job_ended
     from kappa.app.conduct.operation_timing import measure_time
     from kappa.app.conduct.session import Conductor
     from kappa.core.sites.contract import FILE
@@ -69,7 +70,7 @@ def _time(options: argparse.Namespace, load: Callable[[argparse.Namespace], tupl
     if options.command and options.since:
         raise InputError("expected either --since or a COMMAND")
     campaign = Campaign(options.folder)
-    with campaign.locked() as lock:
+    with campaign.locked(job_ended(site)) as lock:
         campaign.freeze(options.contract or site.folder / FILE)
         try:
             with stopping() as stop:

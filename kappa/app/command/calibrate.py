@@ -65,7 +65,7 @@ def run(arguments: list[str]) -> int:
     title = options.name or f"{options.site}-{options.partition}"
     fabric = calibrated(title, _machine(site, options.partition, session, cases), cases)
     others = results.parent / SIMULATED_SITE
-    with stopping() as stop, using(others) as lock:
+    with stopping() as stop, using(others, None) as lock:
         conductor = Conductor(stop, [lock])
         work = others / "calibrations" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}-{title}"
         predicted = simulate([fabric], HELD_OUT, work, conductor)[title]

@@ -80,7 +80,7 @@ def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
     from kappa.app.conduct.validation import using
 
     results = results_folder(SIMULATED_SITE)
-    with stopping() as stop, using(results) as lock:
+    with stopping() as stop, using(results, None) as lock:
         work = results / "tables" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}"
         write_tables(output, folder, work, Conductor(stop, [lock]))
     print(f"written to {output}")

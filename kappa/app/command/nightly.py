@@ -260,7 +260,7 @@ def _run(options: argparse.Namespace) -> int:
                 _reach_slurm(site)
             # Submit first, so that no failure of this night ends the chain.
             problem = _submit_next(options, results) if options.resubmit else ""
-            with only_one(results) as lock:
+            with only_one(results, site) as lock:
                 late = functools.partial(_submit_next, options, results) if problem else str
                 return conduct(options, site.now, results, lock, late)
     except BusyError as err:

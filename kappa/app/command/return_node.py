@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
         if options.dry_run:
             return _dry_run(quarantine, options)
         reframe()
-        with using(results) as own, quarantine.alone(stop.check) as lock:
+        with using(results, site) as own, quarantine.alone(stop.check) as lock:
             conductor = Conductor(stop, [own, lock])
             if options.nodes:
                 tests = [ReturnTest(quarantine, held, options.reframe) for held in _chosen(quarantine, options.nodes)]

@@ -63,7 +63,7 @@ def run(arguments: list[str]) -> int:
     site.require_sound()
     require_sense(site.description, results, options.mode, options.reframe)
     os.environ[MODE_VARIABLE] = options.mode
-    with stopping() as stop, using(results) as lock, cluster_up(site.folder):
+    with stopping() as stop, using(results, site) as lock, cluster_up(site.folder):
         site = site.now
         judge_leftovers(site, results)
         require_ready(site, results, options.mode, options.reframe)

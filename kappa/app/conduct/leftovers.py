@@ -1,7 +1,8 @@
 """Clean up after a session that was killed or ran into a full disk: its jobs, its report or its finished cases.
 
 A session has a journal (``kappa/core/record/journal.py``) until its report is kept and its jobs have ended. A journal
-that exists while no process holds the lock of the results belongs to a dead session.
+that exists while no process holds the lock of the results belongs to a dead session. A command that only reads a run
+starts no program and keeps the journal: the next validation cancels the jobs.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import math
 import os
 import pathlib
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,9 +24,9 @@ from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.documents import json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
-from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
-from kappa.core.record.journal import begun, journal_of, report_of, report_with
+from kappa.core.ground.locks import Holder
+from kappa.core.ground.whole_files import read_bytes, read_text, sync_folder, write_atomically
+from kappa.core.record.journal import journal_of, report_of, report_with
 from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
 from kappa.core.sites.load import Site
 
@@ -32,10 +34,16 @@ from kappa.core.sites.load import Site
 GONE_WITHIN_S = 60.0
 _QUEUE = ("squeue", "--me", "--noheader", "--format=%i|%Z")
 _ACTIVE = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
+# Jobs that have processes. Slurm starts a pending job again under the same number.
+_WITH_PROCESSES = (
+    "squeue", "--me", "--noheader", "--format=%A", "--states=CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING"
+)  # fmt: skip
 # The folders with reports of runs and nights, below the results of a site.
 _FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
 _TABLES = {"sessions", "testcases"}
 _KILLED = "kappa was killed"
+#: Said of a session that a command leaves as it is, before the reason.
+UNFINISHED = "its session has not ended, and Kappa leaves it as it is"
 #: Largest difference between this machine's clock and Slurm's, in seconds (``preflight.py``).
 CLOCK_ROOM_S = 60.0
 
@@ -65,17 +73,20 @@ class Settled:
     said: str
 
 
-def settle(report: pathlib.Path, site: Site, why: str) -> Settled:
+def settle(report: pathlib.Path, site: Site | None, why: str) -> Settled:
     """Cancel the jobs of a dead session, and keep its report, or make a report from its journal.
 
     No process may run in its folder any more. If Slurm does not answer, the journal stays for another attempt.
 
+    :param site: without it, ask nothing of Slurm.
     :param why: why the session did not finish, for a report made from the journal.
     :raises InputError: a report cannot be written.
     """
     journal, part = journal_of(report), part_of(report)
-    said, asked = _jobs_ended(site, report)
+    said, asked = _jobs_ended(site, report) if site else ([], False)
     if not report.exists() and _whole(part):
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
         part.replace(report)
         sync_folder(report.parent)
     found = Found.WHOLE if report.exists() else Found.NOTHING
@@ -115,12 +126,10 @@ def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -
 
 
 def _whole(part: pathlib.Path) -> bool:
-    """Return whether ReFrame wrote the whole report. If so, sync it to the disk."""
+    """Return whether ReFrame wrote the whole report."""
     try:
-        with part.open("rb") as file:
-            json.load(file)
-            os.fsync(file.fileno())
-    except (FileNotFoundError, ValueError):
+        json.loads(read_bytes(part, MAX_REPORT_BYTES))
+    except (OSError, ValueError, RecursionError):
         return False
     return True
 
@@ -134,26 +143,34 @@ def _jobs_ended(site: Site, report: pathlib.Path) -> tuple[list[str], bool]:
     return ([f"cancelled its {counted(len(ended), 'job')} ({', '.join(ended)})"] if ended else []), True
 
 
-@contextlib.contextmanager
-def dead(report: pathlib.Path) -> Iterator[str]:
-    """Yield the name of a dead session's site; an empty name if the session lives, or this machine cannot tell.
+def job_ended(site: Site | None) -> Callable[[Holder], bool]:
+    """Return a function that returns whether Slurm has ended the job in which the holder of a lock ran."""
 
-    The context holds the session's locks, so that no other command settles it.
+    def has_ended(holder: Holder) -> bool:
+        if not holder.job or holder.job == Holder.me().job:  # a job that Slurm has started again
+            return bool(holder.job)
+        with contextlib.suppress(InputError):
+            if site and site.description:
+                return holder.job not in NodeCommands(site.description).run(_WITH_PROCESSES).split()
+        return False
 
-    :raises InputError: its journal cannot be read.
-    """
-    journal = journal_of(report)
-    site, locks = begun(_text(journal)) if journal.exists() else ("", [])
-    if not locks or not all(lock.is_file() for lock in locks):
-        yield ""
-        return
-    with contextlib.ExitStack() as held:
-        try:
-            for lock in locks:
-                held.enter_context(locked(lock))
-        except LockedError:
-            site = ""
-        yield site
+    return has_ended
+
+
+def _not_own(report: pathlib.Path, results: pathlib.Path) -> str:
+    """Return why a session is not this user's, of these results; empty if it is. Links are resolved."""
+    place = report.parent.resolve()
+    run = place.parent if place.name == CONFIRMATIONS else place
+    run = run.parents[1] if run.parent.name == "rotation" else run
+    if run.parent not in [(results / kind).resolve() for kind in ("runs", "nights")]:
+        return f"it does not lie in the runs and nights of {clean(str(results))}"
+    for path in filter(os.path.lexists, (place, journal_of(report), part_of(report))):
+        status = path.lstat()
+        if status.st_uid != os.geteuid():
+            return f"{clean(path.name)} belongs to another user"
+        if path != place and not stat.S_ISREG(status.st_mode):
+            return f"{clean(path.name)} is no regular file"
+    return ""
 
 
 def _text(journal: pathlib.Path) -> str:
@@ -172,7 +189,8 @@ def end_jobs(site: Site, report: pathlib.Path) -> list[str]:
     if site.description is None or all(one.scheduler == "local" for one in partitions):
         return []
     commands = NodeCommands(site.description)
-    stage = (raw_folder(report) / STAGE).resolve()
+    # A link from here to the stage folder of another session would cancel that session's jobs.
+    stage = raw_folder(report.parent.resolve() / report.name) / STAGE
     jobs = list(_jobs_in(stage, commands.run([*_QUEUE, _ACTIVE])))
     if jobs:
         commands.run(["scancel", *jobs])
@@ -207,19 +225,26 @@ def unsettled_in(folder: pathlib.Path) -> list[pathlib.Path]:
     return list(found)
 
 
-def settle_all(site: Site, reports: Sequence[pathlib.Path], say: Callable[[str], object]) -> list[pathlib.Path]:
-    """Settle dead sessions, and ``say`` what they left. Return the new reports, for a verdict.
+def settle_all(
+    site: Site | None, reports: Sequence[pathlib.Path], results: pathlib.Path, say: Callable[[str], object]
+) -> list[pathlib.Path]:
+    """Settle the dead sessions of these ``results``, and ``say`` what they left. Return the new reports, for a verdict.
+
+    Leave a session as it is if its files are not this user's, or lie elsewhere. ``site`` as in ``settle``.
 
     :raises InputError: a report cannot be written.
     """
     new = []
     for report in reports:
+        where = clean(str(report.parent))
+        if why := _not_own(report, results):
+            say(f"{where}: {UNFINISHED}: {why}")
+            continue
         there = report.exists()
         settled = settle(report, site, _KILLED)
         if settled.report is not Found.NOTHING and not there:
             note_cut(report, _KILLED)
         if not there or settled.said:
-            where = clean(str(report.parent))
             say(f"{where}: {_KILLED}: {settled.said or settled.report.value}")
         new += [report] if settled.report is not Found.NOTHING and not there else []
     return new

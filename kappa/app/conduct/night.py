@@ -18,6 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from kappa.app.conduct.alerts import AlertTargets
+from kappa.app.conduct.leftovers import job_ended
 from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready
 from kappa.app.conduct.quarantine import Quarantine, end_quarantines
@@ -64,7 +65,7 @@ class NightActions:
             quarantine = Quarantine.of(self.site, self.results)
             if quarantine is None:
                 return
-            with using(self.results, waiting=stop.check) as own, quarantine.alone(stop.check) as lock:
+            with using(self.results, self.site, stop.check) as own, quarantine.alone(stop.check) as lock:
                 holding = replace(conductor, locks=[*conductor.locks, own, lock])
                 for action, _ in end_quarantines(quarantine, holding, OptionsKept.of(options).options):
                     conductor.say(told(action))
@@ -103,7 +104,7 @@ class BusyError(Exception):
 
 
 @contextlib.contextmanager
-def only_one(results: pathlib.Path) -> Iterator[int]:
+def only_one(results: pathlib.Path, site: Site) -> Iterator[int]:
     """Hold the lock of a site's nights, and yield its file descriptor.
 
     Every child process must inherit the descriptor. Otherwise, after this process was killed, its children would
@@ -114,10 +115,10 @@ def only_one(results: pathlib.Path) -> Iterator[int]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            lock = stack.enter_context(locked(results / "nightly/.lock"))
+            lock = stack.enter_context(locked(results / "nightly/.lock", has_ended=job_ended(site)))
         except LockedError as err:
             raise BusyError(
-                f"another night, or a process that one left behind, holds the lock ({err.holder}): wait until it ends"
+                f"another night, or a process that one left behind, holds the lock ({err.holder}): {err.mend}"
             ) from None
         yield lock
 
@@ -134,6 +135,7 @@ def conduct(
     """
     reframe()
     started = time.time()
+    deadline = time.monotonic() + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit)
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     make_folder(folder)
     record = {
@@ -151,13 +153,12 @@ def conduct(
     }
     keep(folder, record)
     print(f"night of {record['night']}: results in {folder}, progress in its night.log", flush=True)
-    deadline = started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit)
     with stopping(deadline) as stop, (folder / "night.log").open("w", encoding="utf-8") as log:
         acts = NightActions(site, results, started)
         with _part_of_night(log):
             acts.give_back(Conductor(stop, [lock], log, PATIENCE_S), options.reframe)
         mode = Validation(site, options.mode, options.reframe, folder)
-        with _part_of_night(log), using(results) as own:
+        with _part_of_night(log), using(results, site) as own:
             judge_leftovers(site, results)
             site.require_sound()
             require_ready(site, results, options.mode, options.reframe)
@@ -181,14 +182,14 @@ def conduct(
                     place = folder / "rotation" / name
                     make_folder(place)
                     # Wait while a run by hand uses the results.
-                    with _part_of_night(log), using(results, waiting=stop.check) as own:
+                    with _part_of_night(log), using(results, site, stop.check) as own:
                         turn = Validation(site, options.mode, [*select, *options.reframe], place)
                         turn.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
         cut = stop.why
         keep(folder, {**record, "cut": cut})
         with _part_of_night(log):
             acts.drain(Conductor(stop, [lock], log, PATIENCE_S), folder)
-        with _part_of_night(log), contextlib.redirect_stdout(log), using(results):
+        with _part_of_night(log), contextlib.redirect_stdout(log), using(results, site):
             tidy(site, results)
         keep(folder, {**record, **acts.as_record(), "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
         if cut:

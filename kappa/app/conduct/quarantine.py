@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kappa.app.conduct.leftovers import job_ended
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.conduct.session import Conductor, ReframeSession
 from kappa.app.conduct.validation import REPORT
@@ -72,7 +73,7 @@ class Quarantine:
 
         :raises InputError: the cleaning up failed. The operator must do it.
         """
-        with locked(self.history / FOLDER / ".lock", waiting=waiting) as lock:
+        with locked(self.history / FOLDER / ".lock", waiting=waiting, has_ended=job_ended(self.site)) as lock:
             for test in interrupted_tests(load_actions(self.history)):
                 self._clear_up(test)
             yield lock

@@ -26,7 +26,7 @@ from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import HOME_VARIABLE, SUITE, home
 from kappa.core.ground.processes import Stop, StoppedError, Tell, end_with_parent, silent, wait
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.record.journal import VARIABLE, begin_journal, journal_of
+from kappa.core.record.journal import VARIABLE, journal_of
 from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES
 from kappa.core.sites.load import Site
@@ -102,7 +102,7 @@ class ReframeSession:
         make_folder(self.folder)
         make_folder(raw)
         stop = RoomForReport(conductor.stop, raw)
-        begin_journal(journal, self.site.name, conductor.locks)
+        journal.write_bytes(b"")
         with self.printed.open("wb") as printed:
             child = subprocess.Popen(
                 [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=printed, stderr=printed,

@@ -4,17 +4,24 @@ import contextlib
 import functools
 import pathlib
 import re
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.app.conduct.leftovers import NoReportError, dead, settle_all, unsettled, unsettled_in, usable_database
+from kappa.app.conduct.leftovers import (
+    UNFINISHED,
+    NoReportError,
+    job_ended,
+    settle_all,
+    unsettled,
+    unsettled_in,
+    usable_database,
+)
 from kappa.app.conduct.session import Conductor, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import results_folder, site_folder, site_with_results
+from kappa.core.ground.folders import results_folder, results_with, site_with_results
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
@@ -26,6 +33,8 @@ from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report, latest_attempts
 
 REPORT = "run-report.json"
+#: The lock of a site's results.
+LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def judge_leftovers(site: Site, results: pathlib.Path) -> None:
     """
     say = functools.partial(print, flush=True)
     usable_database(results, say)
-    for report in settle_all(site, unsettled(results), say):
+    for report in settle_all(site, unsettled(results), results, say):
         # A re-measurement is judged with its run, and a night by its own command.
         if report.name == REPORT and report.parent.parent.name == "runs":
             try:
@@ -123,36 +132,32 @@ def judge_leftovers(site: Site, results: pathlib.Path) -> None:
 
 
 @contextlib.contextmanager
-def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) -> Iterator[int]:
+def using(results: pathlib.Path, site: Site | None, waiting: Callable[[], object] | None = None) -> Iterator[int]:
     """Lock a site's results for one run, and yield the lock's file descriptor.
 
+    :param site: the site whose Slurm knows the job in which another run may run.
     :param waiting: see ``locked``; without it, do not wait for another run.
 
     :raises InputError: another run uses the results, or their storage cannot be written or has no locks.
     """
+    take = functools.partial(locked, results / LOCK, has_ended=job_ended(site))
     with contextlib.ExitStack() as stack:
         try:
             make_folder(results / "runs")
             try:
-                lock = stack.enter_context(locked(results / "lock", waiting=waiting))
+                lock = stack.enter_context(take(waiting=waiting))
             except LockedError as err:
-                if not _has_ended(err.holder):
+                if not err.holder.killed:
                     raise
-                lock = stack.enter_context(locked(results / "lock", waiting=_Patience(err)))
+                lock = stack.enter_context(take(waiting=_Patience(err)))
         except LockedError as err:
             raise InputError(
-                f"another run uses {clean(str(results))} ({err.holder}): wait for it, or set KAPPA_RESULTS to another"
+                f"another run uses {clean(str(results))} ({err.holder}): {err.mend}; or set KAPPA_RESULTS to another"
                 " folder"
             ) from None
         except InputError as err:
             raise InputError(f"{err}; set KAPPA_RESULTS to another folder") from err
         yield lock
-
-
-def _has_ended(holder: str) -> bool:
-    """Return whether the process that took the lock on this machine is gone. Then its ReFrame, which ends, holds it."""
-    found = re.fullmatch(r"process (\d+) on (\S+)", holder)
-    return found is not None and found[2] == socket.gethostname() and not pathlib.Path("/proc", found[1]).exists()
 
 
 class _Patience:
@@ -170,22 +175,32 @@ class _Patience:
 
 
 def settle_given(run: str) -> None:
-    """Settle the dead sessions of a run that a command is to read, without printing its verdict.
+    """Keep the reports of dead sessions of a run that a command is to read. Start no program.
 
-    Do nothing while the run is being measured.
+    Do nothing but say so while the run is being measured, or if it does not lie in the user's own results: its files
+    may be from anybody.
 
     :param run: a report or its folder, or a site, whose runs are all settled.
-    :raises InputError: a report cannot be written, or the site of a killed run is gone.
     """
-    path = pathlib.Path(run).absolute()
+    path, say = pathlib.Path(run), functools.partial(print, file=sys.stderr, flush=True)
     if path.exists() and not (path / "settings.py").is_file():
-        left = unsettled_in(path if path.is_dir() else path.parent)
+        folder = path if path.is_dir() else path.parent
+        results, left = results_with(folder), unsettled_in(folder)
     else:
         try:
-            left = unsettled(results_folder(site_with_results(run)))
+            results = results_folder(site_with_results(run))
         except InputError:
             return  # `find_run` reports the error
-    if left:
-        with dead(left[0]) as name:
-            if name:
-                settle_all(Site(site_folder(name)), left, functools.partial(print, file=sys.stderr, flush=True))
+        left = unsettled(results)
+    if not left:
+        return
+    where = clean(str(left[0].parent))
+    if results is None:
+        say(f"{where}: {UNFINISHED}: it does not lie in your results")
+        return
+    try:
+        with locked(results / LOCK, has_ended=job_ended(None)):
+            if settle_all(None, left, results, say):
+                say(f"{where}: the next `kappa validate` of the site cancels its jobs")
+    except InputError as err:
+        say(f"{where}: {UNFINISHED}: {err}")

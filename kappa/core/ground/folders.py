@@ -91,18 +91,6 @@ def folders_of_sites() -> list[pathlib.Path]:
     return list({folder.resolve(): folder for folder in wanted if folder and folder.is_dir()}.values())
 
 
-def sites_called(name: str) -> list[pathlib.Path]:
-    """Return the site folders of this name; the caller refuses more than one.
-
-    A site in ``site_configs`` of the working directory replaces the suite's site of the same name.
-
-    :raises InputError: as `folders_of_sites`.
-    """
-    found = [folder / name for folder in folders_of_sites() if (folder / name).is_dir()]
-    own = pathlib.Path.cwd() / SITES / name
-    return [folder for folder in found if not (own.is_dir() and folder.parent == SUITE / SITES != own.parent)]
-
-
 def known_sites() -> dict[str, pathlib.Path]:
     """Return each site's folder by its name; of two with the same name, the first one found.
 
@@ -206,9 +194,9 @@ def site_with_results(site: str) -> str:
 def only_site(name: str) -> pathlib.Path | None:
     """Return the site folder of this name, or ``None``.
 
-    :raises InputError: there are two.
+    :raises InputError: there are two, or as `folders_of_sites`.
     """
-    found = sites_called(name)
+    found = [folder / name for folder in folders_of_sites() if (folder / name).is_dir()]
     if len(found) > 1:
         places = " and ".join(clean(str(folder)) for folder in found)
         raise InputError(f"the site {name} is in two places, {places}: rename or remove one")
@@ -221,6 +209,13 @@ def results_folder(site: str) -> pathlib.Path:
     :raises InputError: ``site`` is no plain name.
     """
     return pathlib.Path(os.environ.get("KAPPA_RESULTS") or home() / "results" / plain_name(site)).absolute()
+
+
+def results_with(folder: pathlib.Path) -> pathlib.Path | None:
+    """Return the user's results, of any site, in which ``folder`` lies after links are resolved; else ``None``."""
+    given = os.environ.get("KAPPA_RESULTS")
+    places = [pathlib.Path(given)] if given else (home() / "results").glob("*")
+    return next((place.absolute() for place in places if folder.resolve().is_relative_to(place.resolve())), None)
 
 
 def history_folder(site: str) -> pathlib.Path:

@@ -27,7 +27,7 @@ class StoppedError(Exception):
 
 
 class Stop:
-    """The reason to stop: empty until a signal arrives or the ``deadline`` (seconds since 1970) passes."""
+    """The reason to stop: empty until a signal arrives or the ``deadline`` (of ``time.monotonic``) passes."""
 
     def __init__(self, deadline: float | None = None) -> None:
         self._why = ""
@@ -35,7 +35,7 @@ class Stop:
 
     @property
     def why(self) -> str:
-        if not self._why and self._deadline is not None and time.time() >= self._deadline:
+        if not self._why and self._deadline is not None and time.monotonic() >= self._deadline:
             self._why = "it reached its time limit"
         return self._why
 

@@ -1,15 +1,13 @@
 """Write and read the journal of a session: its cases as they end. ReFrame may be killed before it writes its report.
 
-Each line is a JSON object. The program that starts ReFrame writes the first line, ``{"site": NAME, "locks": [PATH,
-…]}``. ReFrame adds one ``{"session_info": …}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has
-ended, in the format of its report. The session is dead if no process holds its locks.
+Each line is a JSON object. The program that starts ReFrame makes the empty file. ReFrame adds one ``{"session_info":
+…}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has ended, in the format of its report.
 """
 
 import contextlib
 import json
 import os
 import pathlib
-from collections.abc import Sequence
 from typing import Any
 
 #: The variable that gives ReFrame the file; without it ReFrame writes no journal.
@@ -19,23 +17,6 @@ _SUFFIX = ".journal"
 
 def journal_of(report: pathlib.Path) -> pathlib.Path:
     return report.with_name(report.name + _SUFFIX)
-
-
-def begin_journal(journal: pathlib.Path, site: str, locks: Sequence[int]) -> None:
-    """Create the journal of a session of ``site`` that holds the locks with the descriptors ``locks``.
-
-    :raises OSError: the file cannot be written.
-    """
-    paths = [os.readlink(f"/proc/self/fd/{lock}") for lock in locks]
-    journal.write_text(json.dumps({"site": site, "locks": paths}) + "\n", encoding="utf-8")
-
-
-def begun(text: str) -> tuple[str, list[pathlib.Path]]:
-    """Return the site and the locks in the text of a journal; empty if the first line is not valid."""
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        first = json.loads(text.partition("\n")[0])
-        return str(first["site"]), [pathlib.Path(lock) for lock in first["locks"]]
-    return "", []
 
 
 def report_with(journal: pathlib.Path) -> pathlib.Path:

@@ -29,9 +29,9 @@ OF_RUNS = [
     ["html", "SITE"],
     ["compare", "SITE"],
     ["bundle", "SITE", "1"],
-    ["plan", "cpu-infiniband", "--against", "SITE"],
-    ["quarantine", "cpu-infiniband", "--run", "SITE"],
-    ["calibrate", "cpu-infiniband", "cpu", "--run", "SITE"],
+    ["plan", "our-cluster", "--against", "SITE"],
+    ["quarantine", "our-cluster", "--run", "SITE"],
+    ["calibrate", "our-cluster", "cpu", "--run", "SITE"],
 ]
 EVERY = [*([*words, "SITE"] for words in OF_SITES), *OF_SITES_AND_MORE, *OF_RUNS]
 
@@ -40,13 +40,13 @@ EVERY = [*([*words, "SITE"] for words in OF_SITES), *OF_SITES_AND_MORE, *OF_RUNS
 def here(tmp_path, monkeypatch):
     """A working directory with a copy of an example site, and without results."""
     monkeypatch.delenv("KAPPA_RESULTS", raising=False)
-    shutil.copytree(SITE, tmp_path / "site_configs/cpu-infiniband")
+    shutil.copytree(SITE, tmp_path / "site_configs/our-cluster")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def stored(folder, name="run-report.json"):
-    place = pathlib.Path("results/cpu-infiniband", folder)
+    place = pathlib.Path("results/our-cluster", folder)
     place.mkdir(parents=True)
     return pathlib.Path(shutil.copy(RECORDED, place / name))
 
@@ -61,11 +61,11 @@ def said(words, capsys):
 
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
-@pytest.mark.parametrize("name", ["cpu-infinband", "site_configs/cpu-infinband"], ids=["name", "path"])
+@pytest.mark.parametrize("name", ["our-clustr", "site_configs/our-clustr"], ids=["name", "path"])
 def test_what_is_not_there_is_refused_with_the_nearest_name(words, name, capsys):
     status, error = said([name if word == "SITE" else word for word in words], capsys)
     assert status == 2
-    assert "'cpu-infiniband'" in error and name in error and "Traceback" not in error, error
+    assert "'our-cluster'" in error and name in error and "Traceback" not in error, error
 
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
@@ -76,12 +76,12 @@ def test_without_a_name_the_usage_is_told(words, capsys):
 
 @pytest.mark.parametrize("words", [one for one in OF_RUNS if one[0] != "compare"], ids=" ".join)
 def test_a_site_without_a_run_is_said(words, capsys):
-    status, error = said(["cpu-infiniband" if word == "SITE" else word for word in words], capsys)
-    assert status == 2 and "`kappa validate cpu-infiniband`" in error, error
+    status, error = said(["our-cluster" if word == "SITE" else word for word in words], capsys)
+    assert status == 2 and "`kappa validate our-cluster`" in error, error
 
 
 def test_a_site_has_a_name_and_a_path(here):
-    assert site_name("cpu-infiniband") == site_name("site_configs/cpu-infiniband/") == "cpu-infiniband"
+    assert site_name("our-cluster") == site_name("site_configs/our-cluster/") == "our-cluster"
     shutil.copytree(SITE, here / "elsewhere/ours")
     with pytest.raises(InputError, match=f"kappa --sites {here / 'elsewhere'} "):
         site_name("elsewhere/ours")
@@ -96,13 +96,13 @@ def test_a_run_is_a_report_or_the_newest_of_a_folder_or_site():
     old, night, new = map(stored, folders)
     results = old.parents[2]
     assert reports_of(results) == [new, night, old]
-    for name in ("cpu-infiniband", "site_configs/cpu-infiniband"):
+    for name in ("our-cluster", "site_configs/our-cluster"):
         assert find_run(name).samefile(new)
     for path in (results, new.parent.parent, new.parent, new):
         assert find_run(str(path)).samefile(new)
     assert find_run(str(night.parent)).samefile(night)
     by_hand = stored("reports", "run-report-3.json")
-    assert find_run("cpu-infiniband").samefile(by_hand), "of all the newest, by the time of its file"
+    assert find_run("our-cluster").samefile(by_hand), "of all the newest, by the time of its file"
 
 
 def test_a_folder_without_a_run_and_a_misspelt_path_are_told_apart(here):
@@ -116,22 +116,22 @@ def test_a_folder_without_a_run_and_a_misspelt_path_are_told_apart(here):
 def test_the_commands_that_follow_a_validation(capsys):
     stored("runs/20261121T020000-nightly")
     report = stored("runs/20261122T020000-nightly")
-    judged = command.main(["verdict", "cpu-infiniband", "--json", "-"])
+    judged = command.main(["verdict", "our-cluster", "--json", "-"])
     assert json.loads(capsys.readouterr().out)["report"] == str(report.absolute())
-    assert command.main(["runs", "cpu-infiniband", "--json", "-"]) == 0
+    assert command.main(["runs", "our-cluster", "--json", "-"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [one["report"].split("/")[-2] for one in runs] == ["20261121T020000-nightly", "20261122T020000-nightly"]
     assert {one["verdict"] for one in runs} == {("PASS", "FAIL", "INCOMPLETE")[judged]}
-    assert command.main(["runs", "cpu-infiniband", "--newest", "1"]) == 0
+    assert command.main(["runs", "our-cluster", "--newest", "1"]) == 0
     out = capsys.readouterr().out
-    assert "results/cpu-infiniband/runs/20261122T020000-nightly" in out and "20261121T020000-nightly" not in out
-    assert command.main(["compare", "cpu-infiniband"]) == 0
+    assert "results/our-cluster/runs/20261122T020000-nightly" in out and "20261121T020000-nightly" not in out
+    assert command.main(["compare", "our-cluster"]) == 0
 
 
 def test_a_run_that_cannot_be_judged_is_listed_and_named(capsys):
     stored("runs/20261121T020000-nightly")
     stored("runs/20261122T020000-nightly").write_text("{")
-    assert command.main(["runs", "cpu-infiniband"]) == 2
+    assert command.main(["runs", "our-cluster"]) == 2
     out = capsys.readouterr().out
     assert "20261121T020000-nightly" in out and "20261122T020000-nightly/run-report.json: line 1: not valid JSON" in out
 
@@ -147,7 +147,7 @@ def test_a_page_is_opened_or_its_place_is_told(browser, monkeypatch, capsys):
         monkeypatch.delenv("BROWSER", raising=False)
     shown = []
     monkeypatch.setattr("webbrowser.open", lambda uri: shown.append(uri) or True)
-    assert command.main(["html", "cpu-infiniband", "--open"]) == 0
+    assert command.main(["html", "our-cluster", "--open"]) == 0
     page = report.with_suffix(".html").absolute()
     assert shown == ([page.as_uri()] if browser else [])
     assert (f":{page}" in capsys.readouterr().out) is not browser

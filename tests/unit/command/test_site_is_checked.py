@@ -22,28 +22,31 @@ RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A copy of the example site, in the working directory."""
-    shutil.copytree(SITE, tmp_path / "site_configs/cpu-infiniband")
+    """A copy of the example site under its own name, in the working directory."""
+    folder = tmp_path / "site_configs/our-cluster"
+    shutil.copytree(SITE, folder)
+    for path in folder.glob("references/*.yaml"):
+        path.write_text(path.read_text().replace(SITE.name, folder.name))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KAPPA_RESULTS", raising=False)
-    return tmp_path / "site_configs/cpu-infiniband"
+    return folder
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ["validate", "cpu-infiniband"],
-        ["verdict", str(RECORDED), "--site", "site_configs/cpu-infiniband"],
-        ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/cpu-infiniband"],
-        ["history", "cpu-infiniband"],
-        ["ingest", "cpu-infiniband"],
-        ["learn", "cpu-infiniband"],
-        ["nightly", "run", "cpu-infiniband"],
-        ["quarantine", "cpu-infiniband"],
-        ["return", "cpu-infiniband", "node1"],
-        ["acceptance", "plan", "cpu-infiniband"],
-        ["spack", "install", "cpu-infiniband", "--verify"],
-        ["spack", "mirror", "FOLDER", "cpu-infiniband"],
+        ["validate", "our-cluster"],
+        ["verdict", str(RECORDED), "--site", "site_configs/our-cluster"],
+        ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/our-cluster"],
+        ["history", "our-cluster"],
+        ["ingest", "our-cluster"],
+        ["learn", "our-cluster"],
+        ["nightly", "run", "our-cluster"],
+        ["quarantine", "our-cluster"],
+        ["return", "our-cluster", "node1"],
+        ["acceptance", "plan", "our-cluster"],
+        ["spack", "install", "our-cluster", "--verify"],
+        ["spack", "mirror", "FOLDER", "our-cluster"],
     ],
     ids=lambda words: words[0],
 )
@@ -57,7 +60,7 @@ def test_a_typing_error_is_refused_by_name(words, site, capsys):
 
 
 CONTRACT = """
-contract: {title: t, system: cpu-infiniband, date: 2026-11-26, parties: {buyer: b}}
+contract: {title: t, system: our-cluster, date: 2026-11-26, parties: {buyer: b}}
 clauses:
   - id: A
     text: t
@@ -68,8 +71,8 @@ clauses:
     repeats: 1
     mandatory: true
 """
-JUDGE = ["verdict", str(RECORDED), "--site", "site_configs/cpu-infiniband"]
-PAGE = ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/cpu-infiniband"]
+JUDGE = ["verdict", str(RECORDED), "--site", "site_configs/our-cluster"]
+PAGE = ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/our-cluster"]
 
 
 @pytest.mark.parametrize("name", ["acceptance.yaml", "references/network.yaml"])
@@ -83,7 +86,7 @@ def test_what_a_verdict_does_not_ask_for_may_be_broken_and_stops_a_run(name, sit
     for words in (JUDGE, PAGE):
         assert name not in said(*words)[1].err
     assert said(*JUDGE) == sound
-    for words in (["validate", "cpu-infiniband"], ["nightly", "run", "cpu-infiniband"], ["plan", "cpu-infiniband"]):
+    for words in (["validate", "our-cluster"], ["nightly", "run", "our-cluster"], ["plan", "our-cluster"]):
         status, told = said(*words)
         assert (status, name in told.err) == (2, True), told
 
@@ -115,7 +118,7 @@ def test_a_run_parses_every_file_once_before_it_starts(site, parsed, monkeypatch
     for asks_slurm in ("_of_slurm", "_of_nodes"):
         monkeypatch.setattr(preflight, asks_slurm, lambda *_: [])
     monkeypatch.setattr(ReframeSession, "run", start)
-    assert command.main(["validate", "cpu-infiniband"]) == 2
+    assert command.main(["validate", "our-cluster"]) == 2
     assert "ReFrame is started" in capsys.readouterr().err
     references = {path.name for path in site.glob("references/*.yaml")}
     assert parsed == dict.fromkeys({"site.yaml", "expected.yaml", "acceptance.yaml", *references}, 1)
@@ -138,7 +141,7 @@ def test_a_run_keeps_what_it_was_judged_by(site, tmp_path, monkeypatch, capsys):
     with pytest.raises(StoppedError):
         Validation(Site(site), "nightly", [], run).measure(Conductor(Stop()))
     capsys.readouterr()
-    then = run / JUDGED_BY / "cpu-infiniband"
+    then = run / JUDGED_BY / "our-cluster"
     assert (then / "expected.yaml").read_text() == before
     assert (then / "site.yaml").read_text() == (site / "site.yaml").read_text()
     status, told = verdict(site)

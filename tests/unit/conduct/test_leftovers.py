@@ -3,6 +3,7 @@
 import contextlib
 import json
 import sqlite3
+from dataclasses import asdict, replace
 
 import pytest
 import yaml
@@ -10,7 +11,6 @@ import yaml
 from kappa.app.command.main import main
 from kappa.app.conduct.leftovers import (
     Found,
-    dead,
     end_jobs,
     settle,
     settle_all,
@@ -18,14 +18,15 @@ from kappa.app.conduct.leftovers import (
     unsettled_in,
     usable_database,
 )
+from kappa.app.conduct.validation import using
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
-from kappa.core.ground.locks import LockedError, locked
-from kappa.core.record.journal import begin_journal
+from kappa.core.ground.locks import Holder, locked
 from kappa.core.sites.load import Site
 from tests.unit.reports import samples
 
 JOURNAL = "run-report.json.journal"
-ENDED = '{"site": "two"}\n{"session_info": {"uuid": "u"}}\n{"number": 0, "run": 0, "case": {"name": "A"}}\n'
+ENDED = '{"session_info": {"uuid": "u"}}\n{"number": 0, "run": 0, "case": {"name": "A"}}\n'
 
 
 @pytest.fixture
@@ -96,63 +97,84 @@ def test_nothing_that_had_ended_is_said_once(site, run, queue):
     queue(f"7|{run}/stage/x")
     (run / JOURNAL).write_text("")
     said = []
-    assert settle_all(site, unsettled(run.parents[1]), said.append) == []
+    assert settle_all(site, unsettled(run.parents[1]), run.parents[1], said.append) == []
     assert len(said) == 1 and "cancelled its 1 job (7)" in said[0]
-    assert settle_all(site, unsettled(run.parents[1]), said.append) == [] and len(said) == 1
+    assert settle_all(site, unsettled(run.parents[1]), run.parents[1], said.append) == [] and len(said) == 1
 
 
 def test_without_an_answer_of_slurm_the_next_call_tries_again(site, run, queue):
     queue(status=1)
     (run / JOURNAL).write_text(ENDED)
     said = []
-    [report] = settle_all(site, unsettled(run.parents[1]), said.append)
+    [report] = settle_all(site, unsettled(run.parents[1]), run.parents[1], said.append)
     assert report == run / "run-report.json" and "its jobs are not known" in said[0]
     queue(f"7|{run}/stage/x")
-    assert settle_all(site, unsettled(run.parents[1]), said.append) == []
+    assert settle_all(site, unsettled(run.parents[1]), run.parents[1], said.append) == []
     assert "cancelled its 1 job" in said[1] and unsettled(run.parents[1]) == []
 
 
-def test_a_session_is_dead_when_nobody_holds_its_locks(run, tmp_path):
-    report = run / "run-report.json"
-    with locked(tmp_path / "lock") as lock:
-        begin_journal(run / JOURNAL, "two", [lock])
-        with dead(report) as site:
-            assert site == ""
-    with dead(report) as site:
-        assert site == "two"
-        with pytest.raises(LockedError), locked(tmp_path / "lock"):
-            pass
-    (tmp_path / "lock").unlink()
-    with dead(report) as site:
-        assert site == "", "a copy on another machine"
-
-
-@pytest.mark.parametrize("text", ["", ENDED, "[]", '{"site": "two", "locks": []}', '{"site": "two", "locks": 7}'])
-def test_of_a_session_without_locks_nothing_is_known(run, text):
-    (run / JOURNAL).write_text(text)
-    with dead(run / "run-report.json") as site:
-        assert site == ""
-
-
-def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_path, capsys):
+def test_reading_a_dead_run_makes_its_report_and_starts_no_program(site, run, queue, tmp_path, monkeypatch, capsys):
     """Not while the session lives: then there is no report yet."""
-    queue(f"7|{run}/stage/x")
+    monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
+    called = queue(f"7|{run}/stage/x")
     document = samples.report([samples.latency(), samples.latency(value=900, result="abort")])
     info, cases = document["session_info"], document["runs"][0]["testcases"]
     lines = [{"session_info": info}, *({"number": n, "run": 0, "case": case} for n, case in enumerate(cases))]
-    with locked(tmp_path / "results/lock") as lock:
-        begin_journal(run / JOURNAL, "cpu-infiniband", [lock])
-        with (run / JOURNAL).open("a") as file:
-            file.writelines(f"{json.dumps(line)}\n" for line in lines)
+    (run / JOURNAL).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    with locked(tmp_path / "results/lock"):
         assert main(["verdict", str(run)]) == 2
         assert "no run below it" in capsys.readouterr().err
     said = tmp_path / "verdict.json"
     assert main(["verdict", str(run), f"--json={said}"]) == 2
-    assert "kappa was killed: cancelled its 1 job (7); 2 cases had finished" in capsys.readouterr().err
+    assert "kappa was killed: 2 cases had finished" in capsys.readouterr().err
     verdict = json.loads(said.read_text())
     assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
     assert (verdict["verdict"], verdict["suspects"], verdict["counts"]["failed"]) == ("INCOMPLETE", [], 0)
     assert any(gap["what"] == "the result of the case is lost" for gap in verdict["incomplete"])
+    assert not called.exists() and unsettled(tmp_path / "results") == [run / "run-report.json"]
+    assert settle_all(site, unsettled(tmp_path / "results"), tmp_path / "results", print) == []
+    assert called.read_text() == "7\n" and unsettled(tmp_path / "results") == []
+
+
+HOLDER = Holder(7, "other", "another", "12")
+
+
+@pytest.mark.parametrize(
+    ("holder", "status", "ended"),
+    [
+        (HOLDER, 0, True),
+        (replace(HOLDER, job="9"), 0, False),
+        (HOLDER, 1, False),
+        (replace(HOLDER, job=""), 0, False),
+        (replace(HOLDER, job="9", host="started-again"), 0, True),
+    ],
+    ids=["gone from the queue", "in the queue", "no answer", "no job", "this job"],
+)
+def test_a_run_on_another_machine_has_ended_if_slurm_has_ended_its_job(
+    holder, status, ended, site, queue, tmp_path, monkeypatch
+):
+    """A lock that other machines do not see looks free here: without a proof, nothing is cancelled or started."""
+    called = queue("8", "9", status=status)
+    if holder.host == "started-again":
+        monkeypatch.setenv("SLURM_JOB_ID", "9")
+        monkeypatch.setenv("SLURMD_NODENAME", "node1")
+    lock = tmp_path / "results/lock"
+    lock.parent.mkdir()
+    lock.write_text(json.dumps(asdict(holder)))
+    refused = pytest.raises(InputError, match=f"on {holder.host}")
+    with contextlib.nullcontext() if ended else refused, using(tmp_path / "results", site):
+        pass
+    assert not called.exists()
+
+
+def test_reading_leaves_a_run_on_another_machine(run, queue, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
+    called = queue(f"7|{run}/stage/x")
+    (run / JOURNAL).write_text(ENDED)
+    (tmp_path / "results/lock").write_text(json.dumps(asdict(HOLDER)))
+    assert main(["verdict", str(run)]) == 2
+    assert "repeat the command on other" in capsys.readouterr().err
+    assert not called.exists() and not (run / "run-report.json").exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100])

@@ -1,5 +1,7 @@
 """The test of a node in quarantine: the reservation first, the node drained again before it ends, unless it passed."""
 
+import time
+
 import pytest
 
 from kappa.app.conduct.node_commands import CommandError
@@ -125,7 +127,7 @@ def test_told_to_stop_it_drains_the_node_again(ward, monkeypatch):
     ward.measures(9.0, "touch started; exec sleep 600")
     late_when((ward.slurm.folder / "started").exists, monkeypatch)
     with pytest.raises(StoppedError):
-        give_back(ward, held, Stop(held.time + 1800))
+        give_back(ward, held, Stop(time.monotonic() + 1800))
     assert list(ward.quarantine.held()) == ["node2"]
     assert ward.recorded == [("drain", "done"), ("return", "declined"), ("keep", "done")]
     assert steps(ward)[-1] == "delete ReservationName=kappa-return-node2"

@@ -55,7 +55,7 @@ def test_no_report_and_half_of_one(session, tmp_path):
 
 
 def test_told_to_stop_it_keeps_what_reframe_recorded_as_it_ended(session, tmp_path, monkeypatch):
-    stop = Stop(time.time() + PATIENCE_S)
+    stop = Stop(time.monotonic() + PATIENCE_S)
     late_when((tmp_path / "started").exists, monkeypatch)
     script = """trap 'echo "[]" > "$report"; exit' TERM; touch started; while :; do sleep 0.1; done"""
     with pytest.raises(StoppedError, match="time limit"):
@@ -85,10 +85,10 @@ def test_told_to_stop_it_says_so_also_without_a_report(session, tmp_path, monkey
     late_when((tmp_path / "started").exists, monkeypatch)
     script = "touch started; exec sleep 600"
     with pytest.raises(StoppedError, match=r"^it reached its time limit$"):
-        session(script).run(Conductor(Stop(time.time() + PATIENCE_S)))
+        session(script).run(Conductor(Stop(time.monotonic() + PATIENCE_S)))
     (tmp_path / "started").unlink()
     with pytest.raises(StoppedError, match=r"^it reached its time limit, without a report: 1 case had finished$"):
-        session(ENDED + script).run(Conductor(Stop(time.time() + PATIENCE_S)))
+        session(ENDED + script).run(Conductor(Stop(time.monotonic() + PATIENCE_S)))
 
 
 def test_reframe_is_told_to_end_when_its_conductor_is_killed(session, tmp_path):

@@ -52,10 +52,18 @@ def test_a_checkout_holds_everything():
 
 
 def test_a_working_directory_with_sites_goes_before_the_checkout(tmp_path, monkeypatch):
-    shutil.copytree(SITE, tmp_path / "copy/site_configs/embedded")
+    shutil.copytree(SITE, tmp_path / "copy/site_configs/ours")
     monkeypatch.chdir(tmp_path / "copy")
     assert folders.home() == tmp_path / "copy"
-    assert only_site("embedded") == tmp_path / "copy/site_configs/embedded"
+    assert only_site("ours") == tmp_path / "copy/site_configs/ours"
+
+
+def test_a_working_directory_replaces_no_site_of_the_suite(tmp_path, monkeypatch):
+    """Its site may be from anybody: it names programs that Kappa starts."""
+    shutil.copytree(SITE, tmp_path / "copy/site_configs/embedded")
+    monkeypatch.chdir(tmp_path / "copy")
+    with pytest.raises(InputError, match=f"{tmp_path}/copy/site_configs/embedded and {folders.SUITE}"):
+        site_folder("embedded")
 
 
 def test_an_installed_suite_is_not_written_into(suite_is_installed, tmp_path):

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from kappa.core.ground.processes import StoppedError, stopping, wait
+from kappa.core.ground.processes import Stop, StoppedError, stopping, wait
 from tests.waiting import PATIENCE_S, late_when, until
 
 # Ends in an orderly way when it is told to, as ReFrame does.
@@ -47,12 +47,18 @@ def test_one_that_ends_by_itself(tmp_path):
 
 def test_the_deadline_ends_it_and_stays_passed(tmp_path, monkeypatch):
     late_when(lambda: started(tmp_path), monkeypatch)
-    with stopping(time.time() + PATIENCE_S) as stop:
+    with stopping(time.monotonic() + PATIENCE_S) as stop:
         with pytest.raises(StoppedError, match="time limit"):
             shell(ORDERLY, stop, tmp_path)
         assert log(tmp_path) == "started\ntold to end\n"
         with pytest.raises(StoppedError, match="time limit"):
             stop.check()
+
+
+def test_a_clock_that_is_put_forward_ends_nothing(monkeypatch):
+    stop = Stop(time.monotonic() + PATIENCE_S)
+    monkeypatch.setattr(time, "time", lambda: 1e11)
+    assert stop.why == ""
 
 
 def test_a_signal_ends_it_and_the_first_is_the_reason(tmp_path):
@@ -74,7 +80,7 @@ def test_a_signal_ends_it_and_the_first_is_the_reason(tmp_path):
 
 def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path, monkeypatch):
     late_when(lambda: started(tmp_path), monkeypatch)
-    with stopping(time.time() + PATIENCE_S) as stop, pytest.raises(StoppedError):
+    with stopping(time.monotonic() + PATIENCE_S) as stop, pytest.raises(StoppedError):
         shell(f"sleep 1000 & echo $! > child; {STUBBORN}", stop, tmp_path, patience_s=0.5)
     child = int((tmp_path / "child").read_text())
     until(lambda: ended(child), "what it started has ended")

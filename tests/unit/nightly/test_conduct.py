@@ -32,10 +32,10 @@ def called(tmp_path, monkeypatch):
     def run(*arguments, does=WRITES):
         (tmp_path / "reframe").write_text(REFRAME % {"folder": tmp_path, "does": does})
         (tmp_path / "reframe").chmod(0o755)
-        results = tmp_path / "results"
-        with only_one(results) as lock:
+        results, site = tmp_path / "results", Site(tmp_path / "site_configs/here")
+        with only_one(results, site) as lock:
             options = parse(["run", "here", *arguments])
-            conduct(options, Site(tmp_path / "site_configs/here"), results, lock, lambda: "")
+            conduct(options, site, results, lock, lambda: "")
         return [line.split() for line in (tmp_path / "called").read_text().splitlines()]
 
     return run
@@ -94,7 +94,7 @@ def test_what_a_killed_night_left_is_kept(called, tmp_path):
 
 def test_the_nodes_wait_for_a_run_by_hand_but_no_longer_than_the_night(called, tmp_path, monkeypatch):
     monkeypatch.setattr(night, "RESERVE", 0.9)
-    with using(tmp_path / "results"):
+    with using(tmp_path / "results", None):
         (tmp_path / "called").touch()
         assert called("--limit=30s") == []
     [record] = records(tmp_path)
@@ -105,7 +105,8 @@ def test_the_nodes_wait_for_a_run_by_hand_but_no_longer_than_the_night(called, t
 
 def test_a_second_night_says_which_is_running(tmp_path):
     running = pytest.raises(BusyError, match=r"^another night, .* holds the lock \(process ")
-    with only_one(tmp_path), running, only_one(tmp_path):
+    site = Site(tmp_path)
+    with only_one(tmp_path, site), running, only_one(tmp_path, site):
         pass
 
 

@@ -131,7 +131,7 @@ def test_a_chain_that_ends_beside_another_night_is_an_error(tmp_path, monkeypatc
         if failing:
             raise InputError("Slurm is down")
 
-    def busy(path):
+    def busy(path, site):
         raise BusyError("another night is running")
 
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
