@@ -177,7 +177,10 @@ def web_server(*statuses, certificate=None):
 
 @contextlib.contextmanager
 def mail_server_of_tests(left=(), refuses=(), certificate=None):
-    """With ``certificate``, it offers STARTTLS. Answers to letters out of ``left``, then takes them; yields its port and what it took: (addresses, letter)."""
+    """With ``certificate``, it offers STARTTLS. Answers to letters out of ``left``, then takes them.
+
+    Yields its port and what it took: (addresses, letter).
+    """
     took = []
 
     class Handler(socketserver.StreamRequestHandler):
@@ -354,7 +357,12 @@ def test_no_failure_of_a_webhook_tells_its_url(tmp_path, monkeypatch, capsys):
     ended = threading.Event()
     with serving(Silent) as port:
         silent = f"http://127.0.0.1:{port}/{SECRET}"
-        for url in (silent, f"http://127.0.0.1:1/{SECRET}", f"http://{SECRET}.invalid/", f"https://127.0.0.1:1/{SECRET}"):
+        for url in (
+            silent,
+            f"http://127.0.0.1:1/{SECRET}",
+            f"http://{SECRET}.invalid/",
+            f"https://127.0.0.1:1/{SECRET}",
+        ):
             [line] = delivered(AlertTargets(webhook_file=kept_url(tmp_path, url), insecure=True))
             assert "not delivered" in line
             assert SECRET not in line
@@ -487,7 +495,8 @@ def test_a_schedule_keeps_the_options_and_no_secret(tmp_path):
     for name in ("mail", "smtp", "webhook_file", "alert", "insecure", "link"):
         assert getattr(again, name) == getattr(chosen, name)
     plain = night_command(parse(["schedule", "mycluster", "sbatch"]), tmp_path / "kappa")
-    assert not any(word.startswith(("--mail", "--webhook", "--alert", "--smtp", "--insecure", "--link")) for word in plain)
+    options = ("--mail", "--webhook", "--alert", "--smtp", "--insecure", "--link")
+    assert not any(word.startswith(options) for word in plain)
 
 
 def test_a_report_is_delivered_and_a_failure_changes_no_status(results, tmp_path, capsys):  # noqa: F811
