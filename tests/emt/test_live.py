@@ -118,9 +118,7 @@ def test_what_is_watched_is_what_the_study_gives_from_any_rank(
         assert [float(row[at]) for row in rows] == [study[name][step] for step in steps]
 
 
-def test_rows_of_a_reader_are_not_written_through_a_link(
-    emt: Emt, running: Callable[..., Run], tmp_path: Path
-) -> None:
+def test_rows_of_a_reader_are_not_written_through_a_link(emt: Emt, running: Callable[..., Run], tmp_path: Path) -> None:
     run, victim, rows = running(), tmp_path / "victim", tmp_path / "rows.csv"
     victim.write_text("of the user")
     for link in (rows.symlink_to, rows.hardlink_to):
