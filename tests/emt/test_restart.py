@@ -187,7 +187,7 @@ def test_a_damaged_or_older_snapshot_is_refused_with_the_reason(
     emt: Emt, hq: Path, snapshot: Path, tmp_path: Path, spoil: Callable[[bytes], bytes], told: str
 ) -> None:
     (tmp_path / "spoilt").write_bytes(spoil(snapshot.read_bytes()))
-    done = emt("run", hq, "--restart", tmp_path / "spoilt", ok=False)
+    done = emt("run", hq, "--steps=2000", "--restart", tmp_path / "spoilt", ok=False)
     assert done.returncode != 0
     assert f"{tmp_path}/spoilt" in done.stderr and told in done.stderr, done.stderr
 
