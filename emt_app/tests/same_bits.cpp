@@ -104,11 +104,10 @@ std::unique_ptr<Engine> restarted(MPI_Comm comm, const Loaded& loaded, std::uniq
     engine->drain();
     engine.reset();
     MPI_Barrier(comm);
-    int rank = 0, ranks = 0;
-    MPI_Comm_rank(comm, &rank);
+    int ranks = 0;
     MPI_Comm_size(comm, &ranks);
-    const Snapshot snapshot(comm, path, id);
-    options.resume = [&](Engine& next) { snapshot.into(next, rank == 0); };
+    Snapshot snapshot(comm, path, id);
+    options.resume = [&](Engine& next) { snapshot.into(next); };
     options.exchange = options.exchange == ExchangeMode::step ? ExchangeMode::slack : ExchangeMode::step;
     return std::make_unique<Engine>(comm, net, loaded.parts, random_mapping(loaded.parts.tasks.size(), ranks, how.at("mapping")), options);
 }

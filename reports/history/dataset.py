@@ -70,9 +70,8 @@ def append(history: pathlib.Path, tables: Sequence[Table]) -> None:
     :raises InputError: the dataset cannot be read or written; the months written until then are complete.
     """
     months = [table.column("time").astype("datetime64[M]") for table in tables]
-    with _connected() as database:
-        # NumPy's times have no zone, and are in UTC. More threads take more memory and not less time.
-        database.execute("SET TimeZone = 'UTC'; SET threads = 1")
+    # More threads take more memory and not less time.
+    with _connected(threads=1) as database:
         for month in np.unique(np.concatenate(months)):
             new = [table.chosen(of == month) for table, of in zip(tables, months, strict=True)]
             database.register("new", {name: np.concatenate([one.column(name) for one in new]) for name in SCHEMA})
@@ -92,9 +91,16 @@ def locked(history: pathlib.Path) -> Iterator[None]:
         raise InputError(f"cannot write {clean(str(history))}: {err.strerror}") from err
 
 
-def _connected() -> duckdb.DuckDBPyConnection:
+def _connected(**settings: Any) -> duckdb.DuckDBPyConnection:
     # Half of the memory for a query; the rest is for its results.
-    return duckdb.connect(config={"memory_limit": "500MB"})
+    settings["memory_limit"] = "500MB"
+    # No query may load code or fetch it from the network. The package has all that Parquet needs.
+    for automatic in ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions"):
+        settings[automatic] = False
+    database = duckdb.connect(config=settings)
+    # NumPy's times have no zone, and are in UTC.
+    database.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
+    return database
 
 
 def _read(database: duckdb.DuckDBPyConnection, path: pathlib.Path, what: str) -> list[tuple[Any, ...]]:

@@ -123,8 +123,10 @@ def _hdf5(path: Path) -> list[Channel]:
     try:
         with h5py.File(path, "r") as file:
             for wanted in ("values", "names", "units"):
-                if not hasattr(file.get(wanted), "dtype"):
-                    raise InputError(f"{path}: expected a data set `{wanted}`")
+                # A link, an external or a virtual data set may name any file of the reader, by a path.
+                own = isinstance(file.get(wanted, getlink=True), h5py.HardLink)
+                if not own or not isinstance(data := file[wanted], h5py.Dataset) or data.external or data.is_virtual:
+                    raise InputError(f"{path}: expected a data set `{wanted}` with its values in this file")
             values = np.asarray(file["values"], dtype=np.float64)
             names, units = (file[of].asstr()[()].ravel().tolist() for of in ("names", "units"))
     except (OSError, TypeError, ValueError) as err:

@@ -118,6 +118,19 @@ def test_what_is_watched_is_what_the_study_gives_from_any_rank(
         assert [float(row[at]) for row in rows] == [study[name][step] for step in steps]
 
 
+def test_rows_of_a_reader_are_not_written_through_a_link(emt: Emt, running: Callable[..., Run], tmp_path: Path) -> None:
+    run, victim, rows = running(), tmp_path / "victim", tmp_path / "rows.csv"
+    victim.write_text("of the user")
+    for link in (rows.symlink_to, rows.hardlink_to):
+        link(victim)
+        assert emt("watch", run.socket, "--signal=S30.a", "--rows=3", "--csv", rows, ok=False).returncode == 1
+        assert victim.read_text() == "of the user"
+        rows.unlink()
+    emt("watch", run.socket, "--signal=S30.a", "--rows=3", "--csv", rows)
+    assert len(rows.read_text().splitlines()) == 4
+    run.end()
+
+
 def test_readers_come_and_go_and_garbage_does_no_harm(emt: Emt, running: Callable[..., Run], tmp_path: Path) -> None:
     run = running("--pace=real-time")
     assert stat.S_IMODE(run.socket.stat().st_mode) == 0o600

@@ -279,6 +279,16 @@ def test_what_cannot_be_written_is_found_before_the_run(emt: Emt, hq: Path, tmp_
     assert not list(tmp_path.iterdir())
 
 
+def test_outputs_replace_links_and_not_what_they_lead_to(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    victim, result, shown = tmp_path / "victim", tmp_path / "result.json", tmp_path / "v.csv"
+    victim.write_text("of the user")
+    for link in (result, shown):
+        link.symlink_to(victim)
+    emt("run", hq, "--steps=2", "--no-replay", "--result", result, "--csv", shown, "--probe=S30.a")
+    assert victim.read_text() == "of the user"
+    assert not result.is_symlink() and not shown.is_symlink()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_any_run_with_what_there_is(emt: Emt, hq: Path, tmp_path: Path, number: signal.Signals) -> None:
     result, shown = tmp_path / "result.json", tmp_path / "v.csv"

@@ -155,6 +155,12 @@ def test_a_study_is_killed_fifty_times(emt: Emt, hq: Path, checksum: str, tmp_pa
     _kills(emt, hq, tmp_path, 50, checksum, seed=2)
 
 
+def sealed(head: bytes, body: bytes) -> bytes:
+    """Return the snapshot with this body and right checksums."""
+    fields = [*HEAD.unpack(head)[:8], len(body), fnv1a(body)]
+    return HEAD.pack(*fields, fnv1a(HEAD.pack(*fields, 0)[:-8])) + body
+
+
 def _version_zero(data: bytes) -> bytes:
     return data[:8] + struct.pack("<Q", 0) + data[16:]
 
@@ -181,7 +187,7 @@ def test_a_damaged_or_older_snapshot_is_refused_with_the_reason(
     emt: Emt, hq: Path, snapshot: Path, tmp_path: Path, spoil: Callable[[bytes], bytes], told: str
 ) -> None:
     (tmp_path / "spoilt").write_bytes(spoil(snapshot.read_bytes()))
-    done = emt("run", hq, "--restart", tmp_path / "spoilt", ok=False)
+    done = emt("run", hq, "--steps=2000", "--restart", tmp_path / "spoilt", ok=False)
     assert done.returncode != 0
     assert f"{tmp_path}/spoilt" in done.stderr and told in done.stderr, done.stderr
 
@@ -191,9 +197,7 @@ def test_a_snapshot_that_is_whole_but_lacks_a_record_is_refused(
 ) -> None:
     data = snapshot.read_bytes()
     size = struct.unpack_from("<IiQ", data, HEAD.size)[2]
-    body = data[HEAD.size + 16 + size :]
-    head = [*HEAD.unpack_from(data)[:8], len(body), fnv1a(body)]
-    (tmp_path / "less").write_bytes(HEAD.pack(*head, fnv1a(HEAD.pack(*head, 0)[:-8])) + body)
+    (tmp_path / "less").write_bytes(sealed(data[: HEAD.size], data[HEAD.size + 16 + size :]))
     done = emt("run", hq, "--steps=2000", "--restart", tmp_path / "less", ok=False)
     assert done.returncode != 0 and "does not fit this program" in done.stderr and "lacks a record" in done.stderr
 
@@ -224,7 +228,7 @@ def test_a_snapshot_that_cannot_be_written_ends_the_run_and_leaves_the_older(
     state.write_bytes(snapshot.read_bytes())
     (tmp_path / "state.part").mkdir()
     done = emt("run", hq, "--steps=10", "--snapshot", state, ok=False)
-    assert done.returncode != 0 and "an older snapshot with this name is intact" in done.stderr
+    assert done.returncode != 0 and "an older file with this name is intact" in done.stderr
     assert state.read_bytes() == snapshot.read_bytes()
 
 
@@ -273,3 +277,32 @@ def test_an_energy_goes_on_from_what_it_was(emt: Emt, case_file: CaseWriter, tmp
     emt("run", case, "--steps=250", "--snapshot", state, *csv, "--probe=n")
     done = emt("run", case, "--steps=600", "--restart", state, *csv, *probes, ok=False)
     assert done.returncode != 0 and "no sum for channel 3" in done.stderr
+
+
+@pytest.mark.parametrize("segment", [2, -2, 10**9, 2**31 - 1, -(2**31)])
+def test_crafted_snapshot_with_right_checksums_is_refused(
+    emt: Emt, case_file: CaseWriter, tmp_path: Path, segment: int
+) -> None:
+    case, state = case_file(ARRESTER, dt=5e-5, nodes=["n"]), tmp_path / "state"
+    emt("run", case, "--steps=1", "--no-replay", "--snapshot", state)
+    head, body = state.read_bytes()[: HEAD.size], bytearray(state.read_bytes()[HEAD.size :])
+    struct.pack_into("<i", body, 16, segment)  # behind the head of the only task's record
+    state.write_bytes(sealed(head, bytes(body)))
+    done = emt("run", case, "--steps=400", "--no-replay", "--restart", state, ok=False)
+    assert done.returncode == 1
+    assert f"{state} is not damaged, but does not fit" in done.stderr
+
+
+def test_restart_from_a_pipe_is_refused(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "state")
+    assert emt("run", hq, "--restart", tmp_path / "state", ok=False).returncode == 1
+
+
+def test_snapshot_is_not_written_through_a_link(emt: Emt, case_file: CaseWriter, tmp_path: Path) -> None:
+    case, state, victim = case_file(ARRESTER, dt=5e-5, nodes=["n"]), tmp_path / "state", tmp_path / "victim"
+    victim.write_text("of the user")
+    for link in (state, tmp_path / "state.part"):
+        link.symlink_to(victim)
+        emt("run", case, "--steps=2", "--no-replay", "--snapshot", state)
+        assert victim.read_text() == "of the user"
+        assert state.read_bytes().startswith(b"EMTSNAP\n") and not state.is_symlink()

@@ -228,3 +228,24 @@ def test_a_copy_of_the_network_has_the_channels_that_the_suite_counts_with(
     emt("generate", "hq", "--network-only", "--scale", copies, "--seed", 1, "-o", case)
     channels = len(emt("channels", case).stdout.splitlines())
     assert copies * CHANNELS_OF_COPY - 12 <= channels <= copies * CHANNELS_OF_COPY
+
+
+@pytest.mark.parametrize("files", ["shared", "rank"])
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_waveforms_are_not_written_through_a_link(emt: Emt, hq: Path, tmp_path: Path, files: str, link: Any) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("of the user")
+    link(tmp_path / ("w.cff" if files == "shared" else "w.rank0000.cff"), victim)
+    words = ["--steps=10", "--no-replay", "--channels=S3.a", f"--waveform-files={files}"]
+    done = emt("run", hq, *words, "--waveforms", tmp_path / "w.cff", ok=False)
+    assert done.returncode == 1
+    assert victim.read_text() == "of the user"
+
+
+def test_waveforms_replace_those_of_an_earlier_run(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    waveforms = tmp_path / "w.cff"
+    sizes = []
+    for steps in (100, 10, 100):
+        emt("run", hq, f"--steps={steps}", "--no-replay", "--channels=S3.a", "--waveforms", waveforms)
+        sizes.append(waveforms.stat().st_size)
+    assert sizes[1] < sizes[0] == sizes[2]

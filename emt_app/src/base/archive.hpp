@@ -1,6 +1,7 @@
 // A walk over state that writes it or reads it back: one function does both, so that their order cannot differ.
 #pragma once
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,6 +28,19 @@ public:
             from_.remove_prefix(sizeof value);
         }
     }
+    /// A flag: any other byte than 0 and 1 would make a bool undefined.
+    void operator()(bool& value) {
+        char byte = value ? 1 : 0;
+        within(byte, char{0}, char{1});
+        value = byte != 0;
+    }
+    /// Throws std::runtime_error if it reads a value that is not from `low` to `high`.
+    template <class T>
+    void within(T& value, T low, T high) {
+        (*this)(value);
+        if (reads_ && !(value >= low && value <= high)) throw std::runtime_error("has a value out of its range");
+    }
+    void finite(double& value) { within(value, std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()); }
     [[nodiscard]] const std::string& bytes() const { return bytes_; }
     [[nodiscard]] bool reads() const { return reads_; }
     /// Returns the number of bytes left to read.

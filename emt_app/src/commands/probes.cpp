@@ -2,7 +2,6 @@
 
 #include <fnmatch.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -149,10 +148,9 @@ Keepsakes energies(const std::vector<Observed*>& all) {
 Probes::Probes(const Mpi& mpi, const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& o)
     : mpi_(mpi), options_(o), dt_s_(net.dt_s), observed_(net, parts, engine, find_probes(net, o.probes)) {
     if (o.probes.empty() || mpi.rank != 0) return;
-    file_.open(unfinished(), std::ios::binary);
-    file_ << "time";
-    for (const std::string& name : o.probes) file_ << ',' << csv_cell(name);
-    file_ << '\n';
+    std::string head = "time";
+    for (const std::string& name : o.probes) head += ',' + csv_cell(name);
+    file_.emplace(o.csv_path).add(head + '\n');
 }
 
 bool Probes::take(const Engine& engine) {
@@ -188,12 +186,7 @@ void Probes::flush() {
             }
             text += '\n';
         }
-        file_ << text;
-        file_.flush();
-        if (!file_) {
-            std::remove(unfinished().c_str());
-            throw std::runtime_error(options_.csv_path + ": cannot be written");
-        }
+        file_->add(text);
     }
     values_.clear();
     steps_.clear();
@@ -204,11 +197,7 @@ void Probes::flush() {
 void Probes::finish() {
     if (options_.probes.empty()) return;
     flush();
-    if (mpi_.rank != 0) return;
-    file_.close();
-    if (std::rename(unfinished().c_str(), options_.csv_path.c_str()) != 0) throw std::runtime_error(options_.csv_path + ": cannot be replaced");
+    if (file_) file_->appear(false);
 }
-
-std::string Probes::unfinished() const { return options_.csv_path + ".part" + std::to_string(getpid()); }
 
 }  // namespace emt

@@ -1,7 +1,8 @@
 // Node voltages, signals and channels of elements over time as CSV; each value comes from the rank that owns it.
 #pragma once
-#include <fstream>
+#include <optional>
 
+#include "base/whole_file.hpp"
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
 #include "parallel/outputs.hpp"
@@ -70,13 +71,12 @@ private:
 
     bool take(const Engine& engine);
     void flush();
-    [[nodiscard]] std::string unfinished() const;
 
     const Mpi& mpi_;
     const RunOptions& options_;
     double dt_s_;
     Observed observed_;
-    std::ofstream file_;                 // at rank 0
+    std::optional<WholeFile> file_;      // at rank 0
     std::vector<double> values_;         // unwritten rows
     std::vector<std::uint64_t> steps_;   // steps of these rows
     std::uint64_t last_write_ticks_ = 0;

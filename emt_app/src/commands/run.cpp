@@ -124,7 +124,7 @@ void simulate_and_report(const Mpi& mpi, RunOptions given, int argc, char** argv
     }
     std::optional<LiveSignals> live;
     if (!o.live_path.empty()) live.emplace(mpi, c.network, parts, o.live_path);
-    const auto resume = [&](Engine& engine) { begin->into(engine, mpi.rank == 0); };
+    const auto resume = [&](Engine& engine) { begin->into(engine); };
     Engine engine(MPI_COMM_WORLD, c.network, parts, mapping,
                   {exchange_mode(o.exchange), transport(o.transport), kernels, message(o.message), injected_us,
                    begin ? std::function<void(Engine&)>(resume) : nullptr});

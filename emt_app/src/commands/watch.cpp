@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/whole_file.hpp"
 #include "commands/commands.hpp"
 #include "commands/csv_cell.hpp"
 #include "live/protocol.hpp"
@@ -66,8 +67,9 @@ int watch_command(const WatchOptions& o) {
     const json head = json::parse(line);
     if (head.contains("error")) throw std::runtime_error(o.socket_path + ": " + head["error"].get<std::string>());
     if (head.value("format", "") != "kappa-emt-live" || head.value("version", 0) != 1) throw std::runtime_error(o.socket_path + ": the run there is of another version of emt");
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(o.csv_path.empty() ? nullptr : std::fopen(o.csv_path.c_str(), "w"), std::fclose);
-    if (!o.csv_path.empty() && file == nullptr) throw std::runtime_error(o.csv_path + ": " + std::strerror(errno));
+    std::string failure;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(o.csv_path.empty() ? nullptr : fdopen(open_in_place(o.csv_path, failure), "w"), std::fclose);
+    if (!o.csv_path.empty() && file == nullptr) throw std::runtime_error(o.csv_path + ": " + failure);
     std::FILE* const out = file ? file.get() : stdout;
     std::string text = "time";
     for (const json& name : head["signals"]) text += "," + csv_cell(name.get<std::string>());

@@ -13,7 +13,9 @@ bool Engine::visit_task(int task, Archive& archive) {
     for (Pole& p : watches_[static_cast<std::size_t>(place.batch)].poles) {
         if (p.lane != place.lane) continue;
         for (bool* flag : {&p.armed, &p.still}) archive(*flag);
-        for (double* value : {&p.before, &p.gate, &p.entry, &p.earlier, &p.from}) archive(*value);
+        archive.finite(p.before);
+        archive(p.gate);  // a signal, which may be infinite
+        for (double* value : {&p.entry, &p.earlier, &p.from}) archive.finite(*value);
     }
     bool again = restarted(task);
     archive(again);

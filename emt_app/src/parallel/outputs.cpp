@@ -134,8 +134,7 @@ Outputs::Outputs(const Network& net, const Decomposition& parts, const Engine& e
 bool Outputs::visit(std::size_t k, Archive& archive) {
     Output& out = all_[k];
     if (out.quantity != Channel::Quantity::energy || out.sum.empty()) return false;
-    archive(out.value);
-    archive(out.last);
+    for (double* value : {&out.value, &out.last.current, &out.last.argument, &out.last.voltage}) archive.finite(*value);
     if (archive.reads()) begun_ = true;
     return true;
 }

@@ -69,8 +69,9 @@ struct Piecewise {
     std::vector<double> x, i;  // break points, from (0,0) upwards; the last slope continues
     double x0 = 0;             // flux linkage at t = 0, Wb (zero start only)
 
-    /// Returns segment k, counted from the origin; k < 0 mirrors -k.
+    /// Returns segment k, counted from the origin, up to last_segment(); k < 0 mirrors -k.
     [[nodiscard]] Segment segment(int k) const;
+    [[nodiscard]] int last_segment() const { return static_cast<int>(x.size()) - 2; }
     /// Returns the segment of x.
     [[nodiscard]] int segment_at(double x) const;
     /// Returns the gain of x = history + gain·u: 1 for a resistor, Δt/2 for an inductor's flux.

@@ -8,8 +8,10 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
-#include <optional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -37,12 +39,13 @@ std::uint64_t write_snapshot(MPI_Comm comm, const std::string& path, const Study
 
 class Snapshot {
 public:
-    /// Reads the file at rank 0 for all ranks. Collective; throws the same std::runtime_error on all.
+    /// Reads the file's head at rank 0 for all ranks. Collective; throws the same std::runtime_error on all.
     Snapshot(MPI_Comm comm, const std::string& path, const StudyId& id);
 
     [[nodiscard]] std::uint64_t step() const { return step_; }
-    /// For EngineOptions::resume.
-    void into(Engine& engine, bool first_rank) const;
+    /// For EngineOptions::resume. Reads the rest of the file, and believes none of it before it is checked: the
+    /// checksums tell an accident only. Collective; throws std::runtime_error.
+    void into(Engine& engine);
     /// Reads a keepsake by `visit`; returns false if the snapshot does not have it.
     bool recall(int number, const std::function<void(Archive&)>& visit) const;
 
@@ -50,10 +53,15 @@ private:
     enum class Kind : std::uint32_t { task, line_end, keepsake };
     friend class SnapshotBody;
 
+    void read_body(Engine& engine);
+    [[noreturn]] void misfit(const std::runtime_error& e) const;
     void records(const std::function<void(Kind, int number, std::string_view)>& visit) const;
 
+    MPI_Comm comm_;
     std::string path_, body_;
-    std::uint64_t step_ = 0, unsettled_ = 0, tasks_ = 0, lines_ = 0;
+    StudyId id_;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;  // at rank 0
+    std::uint64_t step_ = 0, unsettled_ = 0, body_bytes_ = 0, body_digest_ = 0;
 };
 
 }  // namespace emt

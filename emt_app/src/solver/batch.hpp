@@ -83,7 +83,8 @@ public:
     }
     [[nodiscard]] std::size_t sources_of_their_own() const { return before_step_.size(); }
 
-    static constexpr int kSettle = 5;  // iterations
+    static constexpr int kSettle = 5;         // iterations
+    static constexpr int kRebuildAfter = 16;  // rank-1 updates between fresh inverses: limits the growth of rounding
 
 private:
     template <class List>

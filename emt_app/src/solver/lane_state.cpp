@@ -12,6 +12,9 @@ struct LaneRows {
     void rows(double* first, int count) {
         for (int i = 0; i < count; ++i) archive(cell(first, i, lane));
     }
+    void finite_rows(double* first, int count) {
+        for (int i = 0; i < count; ++i) archive.finite(cell(first, i, lane));
+    }
     void written(double* first, int count) { rows(first, count); }
     void state(double* first, int count) { rows(first, count); }
     void constant(const double*, int) {}
@@ -24,15 +27,18 @@ void Batch::visit_lane(int l, Archive& archive) {
     LaneTask& own = lane(l);
     const Task& task = *own.task;
     const int n = task.size();
-    for (char& closed : own.topology.closed) archive(closed);
-    for (int& segment : own.topology.segment) archive(segment);
-    archive(own.updates);
+    for (char& closed : own.topology.closed) archive.within(closed, char{0}, char{1});
+    for (std::size_t k = 0; k < own.topology.segment.size(); ++k) {
+        const int last = task.piecewise[k].last_segment();
+        archive.within(own.topology.segment[k], -last, last);
+    }
+    archive.within(own.updates, 0, kRebuildAfter);
     LaneRows walk{l, archive};
-    walk.rows(view_.v, n);
+    walk.finite_rows(view_.v, n);
     view_.reactances.lay_out(walk, n);
     for (int i = 0; i < n; ++i) archive(view_.digest[static_cast<std::ptrdiff_t>(i) * kLanes + l]);
     // Not recomputed: updates of rank one have left their rounding in it.
-    for (int i = 0; i < n && !sparse_; ++i) walk.rows(view_.inverse + static_cast<std::ptrdiff_t>(i) * view_.n * kLanes, n);
+    for (int i = 0; i < n && !sparse_; ++i) walk.finite_rows(view_.inverse + static_cast<std::ptrdiff_t>(i) * view_.n * kLanes, n);
     walk.rows(view_.blocks.published, static_cast<int>(task.blocks.size()));
     for (std::size_t s = 0; s < task.blocks.size(); ++s) {
         const BlockSlot& slot = view_.blocks.slot[s];

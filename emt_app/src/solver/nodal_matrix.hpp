@@ -16,7 +16,7 @@ inline constexpr double kSingular = 1e-13;
 
 /// A node lost its path to ground, for instance when a switch opened.
 struct SingularNode : std::runtime_error {
-    explicit SingularNode(int node) : std::runtime_error("singular node"), local_node(node) {}
+    explicit SingularNode(int node) : std::runtime_error("has a node without a path to ground"), local_node(node) {}
     int local_node;
 };
 

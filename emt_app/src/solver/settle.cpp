@@ -63,7 +63,6 @@ double Batch::argument(int l, const BatchView& view, std::size_t element) const 
 }
 
 void Batch::enter_segment(int l, const BatchView& view, std::size_t element, int segment) {
-    constexpr int kRebuildAfter = 16;  // rank-1 updates between fresh inverses: limits the growth of rounding
     LaneTask& lt = lane(l);
     const int n = lt.task->size(), slot = static_cast<int>(element);
     const Piecewise& curve = lt.task->piecewise[element];

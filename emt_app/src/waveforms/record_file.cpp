@@ -9,6 +9,7 @@
 
 #include "base/fnv1a.hpp"
 #include "base/smpi.hpp"
+#include "base/whole_file.hpp"
 #include "waveforms/mpi_text.hpp"
 #include "waveforms/share.hpp"
 
@@ -24,21 +25,20 @@ RecordFile::RecordFile(MPI_Comm comm, int rank, std::string path, RecordLayout l
     MPI_Comm_rank(comm_, &place);
     leads_ = place == 0;
     if (leads_) {
-        open(true);
+        make();
         if (failure_.empty()) write_head();
     }
     int ready = failure_.empty() ? 1 : 0;
     MPI_Bcast(&ready, 1, MPI_INT, 0, comm_);
     if (ready == 0) return;
     there_ = true;
-    open(false);
+    open(comm_, data_);
     if (failure_.empty()) set_view(columns, rank);
 }
 
 void RecordFile::write_head() {
     const int bytes = static_cast<int>(layout_.head.size());
-    check(MPI_File_set_size(head_, 0), "empty");
-    if (failure_.empty()) check(MPI_File_write_at(head_, 0, layout_.head.data(), bytes, MPI_CHAR, MPI_STATUS_IGNORE), "write the head of");
+    check(MPI_File_write_at(head_, 0, layout_.head.data(), bytes, MPI_CHAR, MPI_STATUS_IGNORE), "write the head of");
     std::string found(layout_.head.size(), '\0');
     if (failure_.empty()) check(MPI_File_read_at(head_, 0, found.data(), bytes, MPI_CHAR, MPI_STATUS_IGNORE), "read the head of");
     if (failure_.empty() && found != layout_.head) failure_ = kLess;
@@ -47,12 +47,15 @@ void RecordFile::write_head() {
     unlink(path_.c_str());  // readers cannot know its format
 }
 
-void RecordFile::open(bool create) {
-    const int mode = MPI_MODE_RDWR | (create ? MPI_MODE_CREATE : 0);
-    check(create ? MPI_File_open(MPI_COMM_SELF, path_.c_str(), mode, MPI_INFO_NULL, &head_)
-                 : MPI_File_open(comm_, path_.c_str(), mode, MPI_INFO_NULL, &data_),
-          "open");
+/// MPI would follow a link. It opens the name again, so links are out only where no other user can rename the file.
+void RecordFile::make() {
+    std::string why;
+    const int file = open_in_place(path_, why);
+    if (file >= 0) ::close(file), open(MPI_COMM_SELF, head_);
+    else failure_ = "cannot open the file: " + why;
 }
+
+void RecordFile::open(MPI_Comm comm, MPI_File& file) { check(MPI_File_open(comm, path_.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open"); }
 
 void RecordFile::set_view(const std::vector<Column>& columns, int rank) {
     const Share share(layout_, columns, rank, leads_);

@@ -54,7 +54,8 @@ public:
     [[nodiscard]] double flush_s() const { return flush_s_; }
 
 private:
-    void open(bool create);
+    void make();
+    void open(MPI_Comm comm, MPI_File& file);
     void set_view(const std::vector<Column>& columns, int rank);
     void write_head();
     void amend();

@@ -175,6 +175,10 @@ def _add_alerts(to: argparse.ArgumentParser) -> None:
         help="send the message if there is something new, or always (default: needed)",
     )  # fmt: skip
     to.add_argument(
+        "--insecure", action="store_true",
+        help="send it also by http, to a mail server without STARTTLS, and to a server with an unverified certificate",
+    )  # fmt: skip
+    to.add_argument(
         "--link", metavar="URL", type=_checked_link,
         help="where results/SITE is served, for links to the reports",
     )  # fmt: skip

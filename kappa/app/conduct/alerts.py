@@ -1,4 +1,8 @@
-"""Delivers the alert on a night by mail and to a webhook. A delivery that fails is told, and changes no verdict."""
+"""Delivers the alert on a night by mail and to a webhook. A delivery that fails is told, and changes no verdict.
+
+Only a verified server gets an alert, by TLS, unless the user permits others with ``--insecure``. A mail server on this
+machine needs no TLS: the letter does not leave the machine there.
+"""
 
 import argparse
 import contextlib
@@ -7,11 +11,13 @@ import email.message
 import email.policy
 import email.utils
 import http.client
+import ipaddress
 import pathlib
 import re
 import shutil
 import smtplib
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -55,22 +61,24 @@ class DeliveryError(Exception):
 @dataclass(frozen=True)
 class AlertTargets:
     """Who is told of a night: addresses, by the mail server ``smtp`` or else the local ``sendmail``, and the webhook
-    whose URL is in a file."""
+    whose URL is in a file; ``insecure``: also where others could read the alert, or receive it instead."""
 
     mail: tuple[str, ...] = ()
     smtp: str = ""
     webhook_file: pathlib.Path | None = None
     always: bool = False
+    insecure: bool = False
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> "AlertTargets":
-        """The targets that ``--mail``, ``--smtp``, ``--webhook-file`` and ``--alert`` name."""
-        return cls(tuple(options.mail), options.smtp or "", options.webhook_file, options.alert == "always")
+        """The targets that ``--mail``, ``--smtp``, ``--webhook-file``, ``--alert`` and ``--insecure`` name."""
+        always = options.alert == "always"
+        return cls(tuple(options.mail), options.smtp or "", options.webhook_file, always, options.insecure)
 
     def require_usable(self) -> None:
         """:raises InputError: the webhook's file cannot be used, or there is nothing that sends mail."""
         if self.webhook_file:
-            webhook_url(self.webhook_file)
+            webhook_url(self.webhook_file, insecure=self.insecure)
         if self.mail and not self.smtp:
             _sendmail()
 
@@ -83,10 +91,16 @@ class AlertTargets:
             _noted("alert: not sent, there is nothing to say that is not acknowledged", note)
             return
         if self.mail:
-            _reported(f"mail to {', '.join(self.mail)}", lambda: send_mail(self.mail, self.smtp, alert), note)
+            _reported(f"mail to {', '.join(self.mail)}", lambda: self._send_mail(alert), note)
         if file := self.webhook_file:
             # The URL is a secret.
-            _reported(f"webhook of {clean(str(file))}", lambda: post(webhook_url(file), alert.document), note)
+            _reported(f"webhook of {clean(str(file))}", lambda: self._post(file, alert), note)
+
+    def _send_mail(self, alert: NightAlert) -> None:
+        send_mail(self.mail, self.smtp, alert, insecure=self.insecure)
+
+    def _post(self, file: pathlib.Path, alert: NightAlert) -> None:
+        post(webhook_url(file, insecure=self.insecure), alert.document, insecure=self.insecure)
 
 
 def _reported(what: str, send: Callable[[], object], note: Callable[[str], None]) -> None:
@@ -142,7 +156,7 @@ def mail_server(text: str) -> str:
     return text
 
 
-def send_mail(to: tuple[str, ...], smtp: str, alert: NightAlert) -> None:
+def send_mail(to: tuple[str, ...], smtp: str, alert: NightAlert, *, insecure: bool = False) -> None:
     """:raises DeliveryError: it was not taken for every address.
     :raises InputError: no program sends mail here."""
     host = socket.getfqdn()
@@ -156,15 +170,17 @@ def send_mail(to: tuple[str, ...], smtp: str, alert: NightAlert) -> None:
     letter["Auto-Submitted"] = "auto-generated"
     letter.set_content(alert.text, cte="quoted-printable")
     if smtp:
-        _by_server(smtp, to, letter)
+        _by_server(smtp, to, letter, insecure=insecure)
     else:
         _by_sendmail(letter)
 
 
-def _by_server(smtp: str, to: tuple[str, ...], letter: email.message.EmailMessage) -> None:
+def _by_server(smtp: str, to: tuple[str, ...], letter: email.message.EmailMessage, *, insecure: bool) -> None:
     host, _, port = smtp.partition(":")
     try:
         with smtplib.SMTP(host, int(port or _SMTP_PORT), timeout=TIMEOUT_S) as server:
+            if not _on_this_machine(host):
+                _encrypt(server, smtp, insecure=insecure)
             refused = server.send_message(letter, to_addrs=to)
     except smtplib.SMTPRecipientsRefused as err:
         refused = err.recipients
@@ -176,6 +192,30 @@ def _by_server(smtp: str, to: tuple[str, ...], letter: email.message.EmailMessag
         # Another try would send it again to those who have it.
         lasting = len(refused) < len(to) or all(code >= 500 for code, _ in refused.values())
         raise DeliveryError(f"{smtp} refuses {', '.join(sorted(refused))}", lasting=lasting)
+
+
+def _on_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _encrypt(server: smtplib.SMTP, smtp: str, *, insecure: bool) -> None:
+    server.ehlo_or_helo_if_needed()
+    if server.has_extn("starttls"):
+        server.starttls(context=_tls(insecure=insecure))
+    elif not insecure:
+        why = f"{smtp} offers no encryption (STARTTLS): use another server, or permit plain text with --insecure"
+        raise DeliveryError(why, lasting=True)
+
+
+def _tls(*, insecure: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _sendmail() -> str:
@@ -199,10 +239,11 @@ def _by_sendmail(letter: email.message.EmailMessage) -> None:
         raise DeliveryError(f"{command[0]} ends with status {done.returncode}: {done.stderr.decode(errors='replace')}")
 
 
-def webhook_url(file: pathlib.Path) -> str:
+def webhook_url(file: pathlib.Path, *, insecure: bool = False) -> str:
     """Return the URL on the first line of ``file``. It is a secret, so no message contains it.
 
-    :raises InputError: there is none, or others than its owner and group may read it.
+    :raises InputError: there is none, others than its owner and group may read it, or its server would be reached
+        without encryption, which ``insecure`` permits.
     """
     source = clean(str(file))
     try:
@@ -215,7 +256,12 @@ def webhook_url(file: pathlib.Path) -> str:
         text = ""
     url = next(iter(text.splitlines()), "").strip()
     if not _is_plain(url):
-        raise InputError(f"{source}: expected an http or https URL without user and password on the first line")
+        raise InputError(f"{source}: expected an https URL without user and password on the first line")
+    if not insecure and not url.lower().startswith("https:"):
+        raise InputError(
+            f"{source}: the URL begins with http://, so the network could read it and the alert: use the https URL of"
+            " the service, or permit plain text with --insecure"
+        )
     return url
 
 
@@ -237,7 +283,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def post(url: str, document: str) -> None:
+def post(url: str, document: str, *, insecure: bool = False) -> None:
     """POST ``document``, which is JSON, to ``url``.
 
     :raises DeliveryError: it was not taken; the message does not name the URL.
@@ -245,7 +291,8 @@ def post(url: str, document: str) -> None:
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": f"kappa/{__version__}"}
     request = urllib.request.Request(url, document.encode(), headers, method="POST")
     try:
-        with urllib.request.build_opener(_NoRedirects).open(request, timeout=TIMEOUT_S):
+        tls = urllib.request.HTTPSHandler(context=_tls(insecure=insecure))
+        with urllib.request.build_opener(_NoRedirects, tls).open(request, timeout=TIMEOUT_S):
             return
     except urllib.error.HTTPError as err:
         err.close()
@@ -258,4 +305,7 @@ def post(url: str, document: str) -> None:
 
 def _why(err: object) -> str:
     """In words that come from the system, or else the kind of error: others may quote the URL."""
+    if isinstance(err, ssl.SSLCertVerificationError):
+        problem = err.verify_message.partition(",")[0]  # behind a comma is the host's name
+        return f"the certificate of the server is not accepted ({problem}): SSL_CERT_FILE names other authorities"
     return (isinstance(err, OSError) and err.strerror) or type(err).__name__

@@ -49,6 +49,7 @@ def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[st
     command += [f"--mail={address}" for address in options.mail]
     command += [f"--smtp={options.smtp}"] if options.smtp else []
     command += [f"--alert={options.alert}"] if options.mail or options.webhook_file else []
+    command += ["--insecure"] if options.insecure else []
     command += [f"--link={options.link}"] if options.link else []
     return command
 

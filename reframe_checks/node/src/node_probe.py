@@ -14,6 +14,7 @@ import secrets
 import socket
 import struct
 import sys
+import tempfile
 import time
 
 import node_facts
@@ -86,8 +87,8 @@ def own_names():
 
 def publish(path, address):
     """Write the address for the other tasks atomically, readable by this user only."""
-    part = f"{path}.{os.getpid()}"
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+    handle, part = tempfile.mkstemp(".part", dir=os.path.dirname(path) or ".")  # a new file: no link is in the way
+    with open(handle, "w") as stream:
         json.dump(address, stream)
     os.rename(part, path)
 

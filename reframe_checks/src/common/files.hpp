@@ -1,6 +1,9 @@
 // Files: atomic writes, and the kernel's files with a number.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -11,9 +14,20 @@
 
 namespace measure {
 
+// Makes a new, empty file in place of what has its name. It is not opened through a link, which may lead to any file.
+inline void make_anew(const std::filesystem::path& path) {
+    unlink(path.c_str());
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0)
+        close(file);
+    else
+        throw std::runtime_error("cannot write " + path.string() + ": " + std::generic_category().message(errno));
+}
+
 inline void write_file(const std::filesystem::path& path, const std::string& text) {
     auto unfinished = path;
     unfinished += ".part";
+    make_anew(unfinished);
     std::ofstream file(unfinished, std::ios::binary);
     file << text;
     file.close();

@@ -84,10 +84,11 @@ void write_busiest()
                                            {"busiest", busiest(seconds)}};
   const std::filesystem::path path = from_environment("KAPPA_LINK_USE", "link_use.json");
   const std::filesystem::path part = path.string() + ".part";
+  std::error_code error;
+  std::filesystem::remove(part, error);  // a link there may lead to any file
   std::ofstream file(part);
   file << document.dump(1) << '\n';
   file.close();
-  std::error_code error;
   if (file)
     std::filesystem::rename(part, path, error);
   if (!file || error)

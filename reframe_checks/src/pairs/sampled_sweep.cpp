@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "common/files.hpp"
 #include "common/heartbeat.hpp"
 #include "pairs/crc32.hpp"
 
@@ -38,6 +39,7 @@ std::uint32_t counted(double count) {
 class Pieces {
   public:
     explicit Pieces(std::filesystem::path path) : path_(std::move(path)), unfinished_(path_.string() + ".part") {
+        make_anew(unfinished_);
         file_.open(unfinished_, std::ios::binary);
         require();
     }

@@ -300,3 +300,13 @@ def test_where_output_is_no_file_nothing_is_read():
         assert said.name == os.devnull
         assert watch.end_of(said) == ""
         script.communicate()
+
+
+def test_look_is_not_written_through_a_link(tmp_path):
+    watch = importlib.import_module("watch_nodes")
+    (tmp_path / "victim").write_text("of the user")
+    for name in ("look", "look.part"):
+        (tmp_path / name).symlink_to("victim")
+    watch.whole(str(tmp_path / "look"), "new")
+    assert (tmp_path / "victim").read_text() == "of the user"
+    assert (tmp_path / "look").read_text() == "new"

@@ -92,3 +92,13 @@ def test_two_of_slurms_nodes_on_one_machine_take_no_address_of_each_other():
     assert answering("192.0.2.1", "a", {"a": machine, "b": machine}) is None
     taker = {"addresses": ["192.0.2.1", "192.0.2.2"], "macs": ["02:00:00:00:00:02"]}
     assert answering("192.0.2.1", "a", {"a": machine, "b": taker}) == "b"
+
+
+def test_own_address_is_not_written_through_a_link(tmp_path):
+    exchange = importlib.import_module("exchange")
+    (tmp_path / "victim").write_text("of the user")
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    (meeting / "node1.part").symlink_to("../victim")
+    assert exchange.meet(str(meeting), {"node": "node1"}, 1, 60) == {"node1": {"node": "node1"}}
+    assert (tmp_path / "victim").read_text() == "of the user"

@@ -7,6 +7,8 @@ import email.policy
 import http.server
 import json
 import socketserver
+import ssl
+import subprocess
 import threading
 from dataclasses import replace
 
@@ -117,9 +119,32 @@ def test_a_link_is_a_plain_address(link):
         Links.of(link)
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate of 127.0.0.1 that no authority has signed, and its key, in one file."""
+    folder = tmp_path_factory.mktemp("certificate")
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", folder / "key"]
+    subprocess.run(["openssl", "req", "-x509", *key, "-out", folder / "own", *subject], check=True, capture_output=True)
+    both = folder / "both"
+    both.write_text((folder / "own").read_text() + (folder / "key").read_text())
+    return both
+
+
+def encrypted(connection, certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context.wrap_socket(connection, server_side=True)
+
+
 @contextlib.contextmanager
-def serving(handler):
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+def serving(handler, certificate=None):
+    class Server(socketserver.ThreadingTCPServer):
+        def finish_request(self, request, client_address):
+            with contextlib.suppress(ssl.SSLError, ConnectionError):  # a client that accepts no such certificate
+                super().finish_request(encrypted(request, certificate) if certificate else request, client_address)
+
+    with Server(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
@@ -131,7 +156,7 @@ def serving(handler):
 
 
 @contextlib.contextmanager
-def web_server(*statuses):
+def web_server(*statuses, certificate=None):
     """Answers with these, then with 200; yields its port and what it was told: (path, content type, document)."""
     told, left = [], list(statuses)
 
@@ -146,18 +171,24 @@ def web_server(*statuses):
         def log_message(self, *_):
             pass
 
-    with serving(Handler) as port:
+    with serving(Handler, certificate) as port:
         yield port, told
 
 
 @contextlib.contextmanager
-def mail_server_of_tests(left=(), refuses=()):
-    """Answers to letters out of ``left``, then takes them; yields its port and what it took: (addresses, letter)."""
+def mail_server_of_tests(left=(), refuses=(), certificate=None):
+    """With ``certificate``, it offers STARTTLS. Answers to letters out of ``left``, then takes them.
+
+    Yields its port and what it took: (addresses, letter).
+    """
     took = []
 
     class Handler(socketserver.StreamRequestHandler):
         def say(self, line):
             self.wfile.write(f"{line}\r\n".encode())
+
+        def setup_files(self):
+            self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
 
         def handle(self):
             self.say("220 test")
@@ -181,6 +212,14 @@ def mail_server_of_tests(left=(), refuses=()):
                 elif word == b"QUIT":
                     self.say("221 bye")
                     return
+                elif word.startswith(b"EHLO") and certificate and not isinstance(self.connection, ssl.SSLSocket):
+                    self.say("250-test")
+                    self.say("250 STARTTLS")
+                elif word == b"STARTTLS":
+                    self.say("220 go on")
+                    with contextlib.suppress(ssl.SSLError, ConnectionError):
+                        self.connection = encrypted(self.connection, certificate)
+                    self.setup_files()
                 else:
                     self.say("250 ok")
 
@@ -286,7 +325,7 @@ def test_a_mail_server_is_a_host_and_a_port(server):
 def test_a_web_server_gets_one_json(tmp_path):
     with web_server() as (port, told):
         file = kept_url(tmp_path, f"http://127.0.0.1:{port}/hook/{SECRET}")
-        lines = delivered(AlertTargets(webhook_file=file))
+        lines = delivered(AlertTargets(webhook_file=file, insecure=True))
     assert told == [(f"/hook/{SECRET}", "application/json; charset=utf-8", {"kappa": "night"})]
     assert lines == [f"alert: webhook of {file}: sent"]
 
@@ -301,7 +340,7 @@ def test_a_web_server_gets_one_json(tmp_path):
 def test_a_webhook_is_repeated_three_times_at_most_and_follows_no_redirect(tmp_path, capsys, statuses, tries, end):
     with web_server(*statuses) as (port, told):
         file = kept_url(tmp_path, f"http://127.0.0.1:{port}/{SECRET}")
-        [line] = delivered(AlertTargets(webhook_file=file))
+        [line] = delivered(AlertTargets(webhook_file=file, insecure=True))
     assert len(told) == tries
     assert line.endswith(end)
     assert SECRET not in line + "".join(capsys.readouterr())
@@ -318,8 +357,13 @@ def test_no_failure_of_a_webhook_tells_its_url(tmp_path, monkeypatch, capsys):
     ended = threading.Event()
     with serving(Silent) as port:
         silent = f"http://127.0.0.1:{port}/{SECRET}"
-        for url in (silent, f"http://127.0.0.1:1/{SECRET}", f"http://{SECRET}.invalid/", f"https://127.0.0.1:1/{SECRET}"):
-            [line] = delivered(AlertTargets(webhook_file=kept_url(tmp_path, url)))
+        for url in (
+            silent,
+            f"http://127.0.0.1:1/{SECRET}",
+            f"http://{SECRET}.invalid/",
+            f"https://127.0.0.1:1/{SECRET}",
+        ):
+            [line] = delivered(AlertTargets(webhook_file=kept_url(tmp_path, url), insecure=True))
             assert "not delivered" in line
             assert SECRET not in line
         ended.set()
@@ -336,17 +380,104 @@ def test_no_failure_of_a_webhook_tells_its_url(tmp_path, monkeypatch, capsys):
 def test_a_file_without_a_usable_secret_is_named_and_what_is_in_it_is_not(tmp_path, url, mode):
     file = kept_url(tmp_path, url, mode)
     with pytest.raises(InputError, match="webhook") as refused:
-        webhook_url(file)
+        webhook_url(file, insecure=True)
     assert SECRET not in str(refused.value)
     assert "not delivered" in delivered(AlertTargets(webhook_file=file))[0]
     with pytest.raises(InputError):
         AlertTargets(webhook_file=file).require_usable()
 
 
+def test_webhook_by_http_gets_nothing_unless_insecure(tmp_path):
+    with web_server() as (port, told):
+        file = kept_url(tmp_path, f"http://127.0.0.1:{port}/{SECRET}")
+        with pytest.raises(InputError, match="--insecure"):
+            AlertTargets(webhook_file=file).require_usable()
+        [line] = delivered(AlertTargets(webhook_file=file))
+        assert "not delivered" in line and SECRET not in line
+        assert not told
+        AlertTargets(webhook_file=file, insecure=True).require_usable()
+        delivered(AlertTargets(webhook_file=file, insecure=True))
+    assert len(told) == 1
+
+
+def test_webhook_needs_a_certificate_of_a_known_authority(tmp_path, monkeypatch, certificate):
+    with web_server(certificate=certificate) as (port, told):
+        targets = AlertTargets(webhook_file=kept_url(tmp_path, f"https://127.0.0.1:{port}/{SECRET}"))
+        [line] = delivered(targets)
+        assert "certificate" in line and SECRET not in line
+        assert not told
+        delivered(replace(targets, insecure=True))
+        assert len(told) == 1
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        delivered(targets)
+    assert len(told) == 2
+
+
+def test_https_webhook_is_not_redirected_to_http(tmp_path, monkeypatch, certificate):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with web_server() as (plain, overheard), serving(_redirecting(plain), certificate) as port:
+        [line] = delivered(AlertTargets(webhook_file=kept_url(tmp_path, f"https://127.0.0.1:{port}/{SECRET}")))
+    assert line.endswith("HTTP status 307")
+    assert not overheard
+
+
+def _redirecting(port):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(307)
+            self.send_header("Location", f"http://127.0.0.1:{port}/")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    return Handler
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3"])
+def test_loopback_address_is_on_this_machine(host):
+    assert alerts._on_this_machine(host)
+
+
+@pytest.mark.parametrize("host", ["relay", "localhost.example.org", "10.0.0.1", "127.0.0.1.example.org"])
+def test_other_address_is_on_another_machine(host):
+    assert not alerts._on_this_machine(host)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """The servers of the tests stand for servers on another machine."""
+    monkeypatch.setattr(alerts, "_on_this_machine", lambda host: False)
+
+
+def test_mail_server_without_starttls_gets_nothing_unless_insecure(elsewhere):
+    with mail_server_of_tests() as (port, took):
+        targets = AlertTargets(("ops@example.org",), f"127.0.0.1:{port}")
+        [line] = delivered(targets)
+        assert "not delivered" in line and "--insecure" in line
+        assert not took
+        delivered(replace(targets, insecure=True))
+    assert len(took) == 1
+
+
+def test_mail_server_needs_a_certificate_of_a_known_authority(elsewhere, monkeypatch, certificate):
+    with mail_server_of_tests(certificate=certificate) as (port, took):
+        targets = AlertTargets(("ops@example.org",), f"127.0.0.1:{port}")
+        [line] = delivered(targets)
+        assert "certificate" in line
+        assert not took
+        delivered(replace(targets, insecure=True))
+        assert len(took) == 1
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        delivered(targets)
+    assert len(took) == 2
+
+
 def test_nothing_is_sent_without_need_unless_it_is_asked_for(tmp_path):
     quiet = alert(because=())
     with web_server() as (port, told):
-        targets = AlertTargets(webhook_file=kept_url(tmp_path, f"http://127.0.0.1:{port}/"))
+        targets = AlertTargets(webhook_file=kept_url(tmp_path, f"http://127.0.0.1:{port}/"), insecure=True)
         assert "nothing to say" in delivered(targets, quiet)[0]
         assert not told
         delivered(replace(targets, always=True), quiet)
@@ -357,14 +488,15 @@ def test_nothing_is_sent_without_need_unless_it_is_asked_for(tmp_path):
 def test_a_schedule_keeps_the_options_and_no_secret(tmp_path):
     file = kept_url(tmp_path, f"http://h/{SECRET}")
     given = ["--mail=a@b.de", "--mail=root", "--smtp=relay:2525", f"--webhook-file={file}", "--alert=always"]
-    chosen = parse(["schedule", "mycluster", "sbatch", *given, "--link=https://ops/x"])
+    chosen = parse(["schedule", "mycluster", "sbatch", *given, "--insecure", "--link=https://ops/x"])
     command = night_command(chosen, tmp_path / "kappa")
     assert not any(SECRET in word for word in command)
     again = parse(command[2:])
-    for name in ("mail", "smtp", "webhook_file", "alert", "link"):
+    for name in ("mail", "smtp", "webhook_file", "alert", "insecure", "link"):
         assert getattr(again, name) == getattr(chosen, name)
     plain = night_command(parse(["schedule", "mycluster", "sbatch"]), tmp_path / "kappa")
-    assert not any(word.startswith(("--mail", "--webhook", "--alert", "--smtp", "--link")) for word in plain)
+    options = ("--mail", "--webhook", "--alert", "--smtp", "--insecure", "--link")
+    assert not any(word.startswith(options) for word in plain)
 
 
 def test_a_report_is_delivered_and_a_failure_changes_no_status(results, tmp_path, capsys):  # noqa: F811
@@ -372,7 +504,7 @@ def test_a_report_is_delivered_and_a_failure_changes_no_status(results, tmp_path
     with web_server() as (port, told), mail_server_of_tests() as (mail, took):
         file = kept_url(tmp_path, f"http://127.0.0.1:{port}/{SECRET}")
         options = [f"--webhook-file={file}", "--mail=ops@example.org", f"--smtp=127.0.0.1:{mail}", "--link=http://h/k"]
-        call = ["nightly", "report", "embedded", f"--results={results}", *options]
+        call = ["nightly", "report", "embedded", f"--results={results}", "--insecure", *options]
         assert main(call) == FAIL
         [(_, _, document)] = told
         assert document == json.loads((results / "nightly/alert.json").read_text())

@@ -111,6 +111,15 @@ def test_a_node_that_resolves_no_name_still_meets_the_others(probe, monkeypatch)
     assert (probe.own_names()[0], probe.own_names()[-1]) == ("n1", "10.0.0.1")
 
 
+def test_address_is_not_written_through_a_link(probe, tmp_path):
+    (tmp_path / "victim").write_text("of the user")
+    for name in ("address", f"address.{os.getpid()}"):
+        (tmp_path / name).symlink_to("victim")
+    probe.publish(str(tmp_path / "address"), {"port": 1})
+    assert (tmp_path / "victim").read_text() == "of the user"
+    assert json.loads((tmp_path / "address").read_text()) == {"port": 1}
+
+
 def test_task_0_never_appears(tmp_path):
     process = start_task(1, 2, "--timeout", "0.3", folder=tmp_path)
     out, err = process.communicate(timeout=PATIENCE_S)

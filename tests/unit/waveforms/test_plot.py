@@ -55,6 +55,39 @@ def test_hdf5(tmp_path):
         read_run(str(path))
 
 
+def by_link(file, elsewhere):
+    file["values"] = h5py.ExternalLink(elsewhere.name, "values")
+
+
+def by_soft_link(file, elsewhere):
+    file["beside"] = h5py.ExternalLink(elsewhere.name, "values")
+    file["values"] = h5py.SoftLink("/beside")
+
+
+def by_raw_data(file, elsewhere):
+    file.create_dataset("values", (2, 2), "f8", external=[(elsewhere.name, 0, 32)])
+
+
+def by_virtual_data_set(file, elsewhere):
+    layout = h5py.VirtualLayout((2, 2), "f8")
+    layout[:] = h5py.VirtualSource(elsewhere.name, "values", (2, 2))
+    file.create_virtual_dataset("values", layout)
+
+
+@pytest.mark.parametrize("values", [by_link, by_soft_link, by_raw_data, by_virtual_data_set])
+def test_hdf5_that_names_another_file_is_refused(tmp_path, monkeypatch, values):
+    monkeypatch.chdir(tmp_path)
+    elsewhere = tmp_path / "of_the_reader.h5"
+    with h5py.File(elsewhere, "w") as file:
+        file["values"] = [[0.0, 1.0], [0.5, 3.0]]
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        values(file, elsewhere)
+        file["names"] = np.array([b"time", b"S30.a"])
+        file["units"] = np.array([b"s", b"V"])
+    with pytest.raises(InputError, match="with its values in this file"):
+        read_run("a.h5")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

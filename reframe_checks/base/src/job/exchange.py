@@ -27,6 +27,7 @@ import socket
 import statistics
 import struct
 import sys
+import tempfile
 import threading
 import time
 
@@ -89,9 +90,10 @@ def meet(folder, own, tasks, seconds):
     while True:
         # Write it each time: a node's own change makes its network file system's client read the folder again.
         path = os.path.join(folder, own["node"])
-        with open(path + ".part", "w") as file:
+        handle, part = tempfile.mkstemp(".part", dir=folder)  # a new file: no link is in the way
+        with open(handle, "w") as file:
             json.dump(own, file)
-        os.rename(path + ".part", path)
+        os.rename(part, path)
         for name in set(os.listdir(folder)).difference(found):
             with contextlib.suppress(ValueError):
                 found[name] = json.loads(read(os.path.join(folder, name)) if not name.endswith(".part") else "")

@@ -18,6 +18,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 
 import steps
@@ -93,9 +94,10 @@ def end_of(file):
 
 
 def whole(name, text):
-    with open(f"{name}.part", "w") as file:
+    handle, part = tempfile.mkstemp(".part", dir=os.path.dirname(name) or ".")  # a new file: no link is in the way
+    with open(handle, "w") as file:
         file.write(text)
-    os.rename(f"{name}.part", name)
+    os.rename(part, name)
 
 
 def end(script):
