@@ -216,7 +216,7 @@ def test_nodes_that_one_job_measured_each_alone_are_as_cases_of_their_own(tmp_pa
 def test_a_node_check_speaks_against_its_node_alone_of_those_that_one_job_measured(tmp_path):
     per_node = {"latency_8B": {"unit": "us", "values": {"node1": 7.0, "node2": 8.0}}}
     many = latency(value=8, per_node=per_node, nodes_of_job=2, job_nodelist=["node1", "node2"])
-    bad = case("PartitionState", family="node/state", result="fail", suspects=["node1"], perfvalues={})
+    bad = case("PartitionState", family="node/state", local=True, result="fail", suspects=["node1"], perfvalues={})
     history = history_of(tmp_path, [[bad, many, latency()]])
     found = [(row["nodes"], row["node_check"]) for row in rows(history)]
     assert found == [("node1", "failed"), ("node2", "passed"), ("node1,node2", "failed")]
@@ -246,7 +246,9 @@ def test_a_recorded_report_comes_with_all_its_numbers(tmp_path):
 )
 def test_a_failed_node_check_marks_what_ran_on_the_node(tmp_path, suspects, partition, state):
     """Whichever partition it found the node in."""
-    check = case("PartitionHealth", result="fail", suspects=suspects, partition=partition, perfvalues={})
+    nodes = ["node1", "node2", "node3", "node4"]
+    check = case("PartitionHealth", result="fail", suspects=suspects, partition=partition, perfvalues={},
+                 job_nodelist=nodes)  # fmt: skip
     found = rows(history_of(tmp_path, [[latency(), check]]))
     assert {row["node_check"] for row in found if row["check_class"] == "OsuLatency"} == {state}
 
