@@ -4,10 +4,8 @@ A run is a folder in ``results/SITE/runs`` or ``nights`` whose name begins with 
 be broken, is replaced by a note. Acceptances have their own folders, which this module does not touch.
 """
 
-import datetime
 import itertools
 import pathlib
-import re
 import shutil
 import sys
 import time
@@ -20,6 +18,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
 from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
+from kappa.core.record.runs import began
 from kappa.core.sites.load import Site
 from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset
@@ -28,7 +27,6 @@ from reports.history.judgement import judge_history
 from reports.verdict.judge import judge
 from reports.verdict.state import State
 
-_NAME = re.compile(r"(\d{8}T\d{6})")
 _DAY_S = 86400.0
 _PAGE = """\
 <!DOCTYPE html>
@@ -97,9 +95,9 @@ def runs_with_output(results: pathlib.Path) -> list[KeptRun]:
     """Return the runs and nights with raw output, newest first."""
     found = []
     for folder in itertools.chain((results / "runs").glob("*"), (results / "nights").glob("*")):
-        name = _NAME.match(folder.name)
-        if name and next(raw_output_below(folder), None):
-            found.append(KeptRun(folder, datetime.datetime.strptime(name[1], "%Y%m%dT%H%M%S").timestamp()))
+        begun = began(folder.name)
+        if begun is not None and next(raw_output_below(folder), None):
+            found.append(KeptRun(folder, begun))
     return sorted(found, key=lambda run: -run.began)
 
 
