@@ -26,7 +26,7 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.whole_files import sync_folder, written_beside
+from kappa.core.ground.whole_files import opened, sync_folder, written_beside
 
 LOG, RAW, WEEKS, LOCK = "outages.jsonl", "raw", "weeks", ".outages.lock"
 NO_LINE = "0" * 64
@@ -140,7 +140,7 @@ def load_log(folder: pathlib.Path, hashes_of: Sequence[int] = (), recorded_befor
     log, wanted = OutageLog(), frozenset(hashes_of)
     decoder = msgspec.json.Decoder(_Line)
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             for number, text in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=1):
                 if not text.endswith(b"\n"):
                     if len(text) == LINE_LIMIT:
@@ -332,7 +332,7 @@ def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
         if path.parts[:1] != (RAW,) or ".." in path.parts:
             continue
         try:
-            with (folder / path).open("rb") as file:
+            with opened(folder / path) as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == digest
         except OSError:
             found.append(f"missing, though the outage log names it: {clean(name)}")

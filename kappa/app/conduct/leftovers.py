@@ -23,7 +23,7 @@ from kappa.core.ground.documents import json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
+from kappa.core.ground.whole_files import opened, read_text, sync_folder, write_atomically
 from kappa.core.record.journal import begun, journal_of, report_of, report_with
 from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
 from kappa.core.sites.load import Site
@@ -117,10 +117,10 @@ def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -
 def _whole(part: pathlib.Path) -> bool:
     """Return whether ReFrame wrote the whole report. If so, sync it to the disk."""
     try:
-        with part.open("rb") as file:
+        with opened(part) as file:
             json.load(file)
             os.fsync(file.fileno())
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return False
     return True
 

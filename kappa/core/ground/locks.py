@@ -40,7 +40,8 @@ def locked(path: pathlib.Path, *, shared: bool = False, waiting: Callable[[], ob
     try:
         if not shared:
             path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_CLOEXEC | (os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT), 0o600)
+        access = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+        handle = os.open(path, access | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
         raise
     except OSError as err:
