@@ -16,7 +16,7 @@ from reframe.core.logging import getlogger
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
-from kappa.core.ground.whole_files import read_end, write_atomically
+from kappa.core.ground.whole_files import read_end, read_text, write_atomically
 from kappa.core.record.evidence import RANK_CRASHED, Finding
 from kappa.core.vocabulary.node_states import condition
 from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
@@ -174,7 +174,8 @@ class HangWatch(rfm.RegressionTestPlugin):
             return False
         path = pathlib.Path(self.stagedir, ENDED_FILE)
         with contextlib.suppress(OSError):
-            return path.read_text() not in ("", "0\n") and time.time() > path.stat().st_mtime + ENDS_WITHIN_S
+            code = read_text(path, MOST_BYTES, errors="replace")
+            return code not in ("", "0\n") and time.time() > path.stat().st_mtime + ENDS_WITHIN_S
         return False
 
     @rfmb.run_before("sanity")

@@ -25,7 +25,7 @@ from reframe.frontend.executors import RegressionTask
 from reframe.frontend.executors.policies import AsynchronousExecutionPolicy
 from reframe.frontend.reporting import RunReport
 
-from reframe_checks.parsers.slurm import expand_nodes
+from kappa.core.ground.node_lists import expand_nodes
 
 #: The oldest tested version, and the first version that is too new: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)

@@ -8,23 +8,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from math import prod
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
-
+from kappa.core.ground.node_lists import MAX_NODES, expand_nodes
 from kappa.core.vocabulary.node_states import NodeLine, node_line
 from reframe_checks.parsers.text import INTEGER, Output, ParseError, Unit
 
-#: More nodes than any machine has (Fugaku: 158,976); such a list expands within seconds.
-MAX_NODES = 200_000
-# Longest host name, and more ranges than Slurm's names have; for ClusterShell, each number in a name is a dimension.
-_MAX_NAME_CHARS, _MAX_BRACKETS = 255, 4
-
-_RANGE = "([0-9]{1,15})(?:-([0-9]{1,15}))?"
-_RANGES = re.compile(_RANGE)
-_BRACKETS = re.compile(rf"\[{_RANGE}(?:,{_RANGE})*\]")
-_LISTED = re.compile(rf"(?:[A-Za-z0-9._-]|{_BRACKETS.pattern})+")
-_LIST = re.compile(rf"{_LISTED.pattern}(?:,{_LISTED.pattern})*")
 _NODE_NAME = re.compile(r"NodeName=([A-Za-z0-9._-]{1,255}) ")
 _KEYS = {"slurm.cpus": ("CPUTot", Unit.RANKS), "slurm.memory_mib": ("RealMemory", Unit.MEMORY_MIB)}
 #: Without energy accounting, Slurm prints n/s, n/a, 0 or nothing.
@@ -35,36 +23,6 @@ MAX_LISTED = 5 * MAX_NODES
 _FIELD = re.compile(r"([A-Za-z]{1,40})=(\S*)")
 _SWITCH_NAMES = ("switchname", "blockname", "aggregatedblock")
 _LISTS = {"nodes": "nodes", "switches": "children", "aggregatedblock": "children"}
-
-
-def expand_nodes(text: str, at_most: int = MAX_NODES) -> list[str]:
-    """Expand a list of nodes; return each name once, in order.
-
-    Only Slurm's syntax is allowed. Other operators of ClusterShell are refused; one of them (``@group``) runs programs.
-
-    :raises ValueError: the text is no such list, or has more than ``at_most`` names. The error gives the expected form.
-    """
-    if not _LIST.fullmatch(text):
-        raise ValueError("a list of nodes, for instance tux[0-3,12]")
-    parts = [found[0] for found in _LISTED.finditer(text)]
-    if sum(map(_number_of_nodes, parts)) > at_most:
-        raise ValueError(f"a list of at most {at_most:,} nodes")
-    try:
-        # One by one: ClusterShell folds names with several numbers together in quadratic time.
-        return list(dict.fromkeys(name for part in parts for name in NodeSet(part, resolver=RESOLVER_NOGROUP)))
-    except NodeSetException as err:
-        raise ValueError(f"a list of nodes, for instance tux[0-3,12] ({err})") from None
-
-
-def _number_of_nodes(part: str) -> int:
-    """Return a lower bound of the number of names in ``part``; a backward range counts as one name."""
-    brackets = [found[0] for found in _BRACKETS.finditer(part)]
-    if len(brackets) > _MAX_BRACKETS or len(part) - len("".join(brackets)) > _MAX_NAME_CHARS:
-        raise ValueError(f"names of at most {_MAX_NAME_CHARS} characters and {_MAX_BRACKETS} ranges")
-    return prod(
-        sum(max(1, int(last or first) - int(first) + 1) for first, last in _RANGES.findall(ranges))
-        for ranges in brackets
-    )
 
 
 def node_states(text: str) -> tuple[NodeLine, ...]:

@@ -38,8 +38,8 @@ from kappa.core.ground.documents import SIZE_LIMIT, load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.locks import Holder, LockedError, locked
-from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
-from kappa.core.record.load import load_session
+from kappa.core.ground.whole_files import read_bytes, read_text, sync_folder, write_atomically
+from kappa.core.record.load import MAX_REPORT_BYTES, load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract, Selector, load_contract
 from reports.acceptance.measured import MEASURED
@@ -347,7 +347,7 @@ def keep_spack_lock(attempt: Attempt) -> None:
         if path.name != SPACK_LOCK or not path.is_file():
             continue
         try:
-            content = path.read_bytes()
+            content = read_bytes(path, MAX_REPORT_BYTES)
             if hashlib.sha256(content).hexdigest() == digest:
                 write_atomically(attempt.folder / SPACK_LOCK, content.decode())
         except (OSError, UnicodeDecodeError) as err:

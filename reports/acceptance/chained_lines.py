@@ -11,7 +11,7 @@ import msgspec
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import sync_folder
+from kappa.core.ground.whole_files import opened, sync_folder
 
 NO_LINE = "0" * 64
 LINE_LIMIT = 1 << 20
@@ -54,7 +54,7 @@ def read_lines(path: pathlib.Path, kind: type[L], chain: LineChain) -> Iterator[
     """
     decoder = msgspec.json.Decoder(kind)
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             for number, text in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=1):
                 if not text.endswith(b"\n"):
                     if len(text) == LINE_LIMIT:

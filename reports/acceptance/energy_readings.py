@@ -23,6 +23,7 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import unfolded
+from kappa.core.ground.whole_files import opened
 from kappa.core.sites.outage_clauses import MOST_NODES
 from reports.acceptance.campaign import ENERGY
 
@@ -123,7 +124,7 @@ def _lines(paths: Iterable[pathlib.Path]) -> Iterator[tuple[pathlib.Path, int, b
         if path.is_symlink() or path.parent.is_symlink():
             raise InputError(f"{clean(str(path))}: expected a file in {ENERGY}/, found a link")
         try:
-            with path.open("rb") as file:
+            with opened(path) as file:
                 for number, text in enumerate(iter(functools.partial(file.readline, LINE_LIMIT), b""), start=1):
                     if text.endswith(b"\n"):
                         yield path, number, text

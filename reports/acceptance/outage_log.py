@@ -26,7 +26,7 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.whole_files import written_beside
+from kappa.core.ground.whole_files import opened, written_beside
 from reports.acceptance.chained_lines import LineChain, append_lines, broken, decoded, hash_of, read_lines
 
 LOG, RAW, WEEKS, LOCK = "outages.jsonl", "raw", "weeks", ".outages.lock"
@@ -286,7 +286,7 @@ def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
         if path.parts[:1] != (RAW,) or ".." in path.parts:
             continue
         try:
-            with (folder / path).open("rb") as file:
+            with opened(folder / path) as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == digest
         except OSError:
             found.append(f"missing, though the outage log names it: {clean(name)}")

@@ -80,7 +80,7 @@ def figures_of(run: pathlib.Path) -> RunFigures:
     :raises InputError: there is no report, or the file is not a report.
     """
     path = find_report(run)
-    report = load_figures(path, frozenset())
+    report = load_figures(path)
     cases = [case for each in report.runs for case in each.testcases if case.check_class is not None]
     samples, worse = _samples(cases)
     info = report.session_info

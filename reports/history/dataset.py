@@ -18,21 +18,24 @@ from numpy.typing import NDArray
 
 from kappa.core.ground import locks
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import MOST_DIGITS
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
 from kappa.core.ground.whole_files import written_beside
 from kappa.core.record.model import SAME_ALLOCATION, SAME_NODES
-from reports.history.rows import FACTS, SCHEMA, Table
+from reports.history.rows import FACTS, LAST_YEAR, SCHEMA, Table
 from reports.verdict.metric_verdict import worse_sign
 
 FILE = "values.parquet"
 KEY = ("check_class", '"case"', "metric", "partition", "environ")
-# The months with every column. A column is null in a month that was written before the column was added.
-_VALUES = (
-    "(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) "
-    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms, NULL::BOOLEAN AS of_node "
-    "WHERE false)"
+# A column is null in a month that was written before the column was added.
+_LATER = (
+    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms, NULL::BOOLEAN AS of_node, "
+    "NULL::VARCHAR AS content WHERE false"
 )
+# One month, and all months, with every column.
+_MONTH = f"(SELECT * FROM read_parquet(?) {_LATER})"
+_VALUES = f"(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) {_LATER})"
 # Out of bounds first, and within bounds when re-measured in the same allocation or on the same nodes.
 _TRANSIENT = f"""
     verdict <> 'pass' AND EXISTS (
@@ -56,12 +59,13 @@ def files(history: pathlib.Path) -> list[pathlib.Path]:
 
 
 def sessions(history: pathlib.Path) -> set[str]:
-    """Return the identifiers of the sessions in the dataset.
+    """Return for each session in the dataset the SHA-256 of its report; for an older row, its uuid.
 
     :raises InputError: a file of the dataset cannot be read.
     """
+    which = "DISTINCT coalesce(content, session)"
     with _connected() as database:
-        return {session for path in files(history) for (session,) in _read(database, path, "DISTINCT session")}
+        return {session for path in files(history) for (session,) in _read(database, path, which)}
 
 
 def append(history: pathlib.Path, tables: Sequence[Table]) -> None:
@@ -105,7 +109,7 @@ def _connected(**settings: Any) -> duckdb.DuckDBPyConnection:
 
 def _read(database: duckdb.DuckDBPyConnection, path: pathlib.Path, what: str) -> list[tuple[Any, ...]]:
     try:
-        return database.execute(f"SELECT {what} FROM read_parquet(?) AS one", [str(path)]).fetchall()
+        return database.execute(f"SELECT {what} FROM {_MONTH} AS one", [str(path)]).fetchall()
     except duckdb.Error as err:
         why = str(err).partition("\n")[0]  # without the query
         raise InputError(f"cannot read {clean(str(path))}: {clean(why)}; remove it and ingest again") from err
@@ -218,7 +222,8 @@ class History:
                 list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run),
                 coalesce(last(of_node ORDER BY time, run), false)
             FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
-                  FROM {_VALUES} AS one WHERE isfinite(value) AND purpose = ''
+                  FROM {_VALUES} AS one
+                  WHERE abs(value) < 1e{MOST_DIGITS} AND year(time) BETWEEN 1970 AND {LAST_YEAR} AND purpose = ''
                         {f"AND node_check <> 'failed' AND NOT ({_TRANSIENT})" if healthy else ""})
             WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
             """,

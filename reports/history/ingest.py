@@ -1,6 +1,7 @@
 """Ingest ReFrame's reports into the dataset: only new sessions; damaged reports are named and left out."""
 
 import gc
+import hashlib
 import multiprocessing
 import os
 import pathlib
@@ -14,9 +15,9 @@ import numpy as np
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE
+from kappa.core.record.load import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE, read
 from reports.history import dataset
-from reports.history.reader import load_figures
+from reports.history.reader import figures_in
 from reports.history.rows import Rows, Table
 
 # Values held in memory before a write, about 100 MB.
@@ -63,7 +64,7 @@ def _reports_below(place: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics: bool = False) -> Ingested:
-    """Add the new sessions in ``reports``, each complete or not at all.
+    """Add the new sessions in ``reports``, each complete or not at all; a copy of a report counts once.
 
     :param of_fabrics: the history is of simulated machines; other histories leave simulated results out.
     :raises InputError: the dataset cannot be read or written.
@@ -76,7 +77,7 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics
         for read in _read_all(list(reports), frozenset(present), of_fabrics):
             table = read.table
             if again := present.intersection(read.sessions):
-                table = table.chosen(~np.isin(table.column("session"), [*again]))
+                table = table.chosen(~np.isin(table.column("content"), [*again]))
             present.update(read.sessions)
             batch.append(table)
             held += len(table.case_of)
@@ -94,7 +95,7 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics
 
 @dataclass
 class _Read:
-    """Hold the new sessions and rows of some reports."""
+    """Hold the new sessions, by the SHA-256 of their reports, and the rows of some reports."""
 
     sessions: set[str]
     known: int
@@ -120,15 +121,21 @@ def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool
     damaged: list[str] = []
     for path in reports:
         try:
-            report = load_figures(path, present)
-            uuid = report.session_info.uuid
-            if uuid in present or uuid in sessions:
+            source = clean(str(path))
+            text = read(path, source)
+            # By the content, because a report of another session may have the same uuid.
+            content = hashlib.sha256(text.encode()).hexdigest()
+            if content in present or content in sessions:
+                known += 1
+                continue
+            report = figures_in(text, source)
+            if report.session_info.uuid in present:
                 known += 1
             elif not of_fabrics and any(case.simulation for run in report.runs for case in run.testcases):
-                damaged.append(f"{clean(str(path))}: simulated results cannot go into a real site's history")
+                damaged.append(f"{source}: simulated results cannot go into a real site's history")
             else:
-                rows.add(report, clean(str(path)))
-                sessions.add(uuid)
+                rows.add(report, source, content)
+                sessions.add(content)
         except InputError as err:
             damaged.append(str(err))
     return _Read(sessions, known, damaged, rows.table())

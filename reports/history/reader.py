@@ -1,7 +1,7 @@
 """Read the small part of a report that the history keeps; most of a report is evidence."""
 
 import pathlib
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -25,28 +25,29 @@ class ReportFacts(msgspec.Struct, frozen=True):
     runs: tuple[RunFacts, ...]
 
 
-def load_figures(path: pathlib.Path, present: Container[str]) -> ReportFacts:
+def load_figures(path: pathlib.Path) -> ReportFacts:
     """Read the values and facts of one report.
-
-    A damaged session whose uuid is in ``present`` may come without its cases.
 
     :raises InputError: see ``load_session``.
     """
     source = clean(str(path))
-    text = read(path, source)
-    return decoded(text, ReportFacts) or read_slowly(text, source, present)
+    return figures_in(read(path, source), source)
 
 
-def read_slowly(text: str, source: str, present: Container[str]) -> ReportFacts:
+def figures_in(text: str, source: str) -> ReportFacts:
+    """Return the values and facts in the text of a report, which messages call ``source``.
+
+    :raises InputError: see ``load_session``.
+    """
+    return decoded(text, ReportFacts) or read_slowly(text, source)
+
+
+def read_slowly(text: str, source: str) -> ReportFacts:
     """Read a report that ``decoded`` refuses, and name the problem.
 
-    :raises InputError: the report is damaged, and its uuid is not in ``present``.
+    :raises InputError: the report is damaged.
     """
-    document = parse_report(text, source)
-    info = document.get("session_info") if isinstance(document, dict) else None
-    if isinstance(info, dict) and isinstance(info.get("uuid"), str) and info["uuid"] in present:
-        document["runs"] = []
-    return fit(document, ReportFacts, source)
+    return fit(parse_report(text, source), ReportFacts, source)
 
 
 class BoundedFigure(NamedTuple):

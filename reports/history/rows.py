@@ -32,6 +32,7 @@ SCHEMA = {
     "informational": "BOOLEAN",
     "confirms": "VARCHAR",
     "of_node": "BOOLEAN",
+    "content": "VARCHAR",
 }
 _METRIC = ("metric", "unit", "value", "lower", "upper", "informational", "of_node")
 _DTYPES: dict[str, Any] = {"DOUBLE": float, "BOOLEAN": bool, "INTEGER": np.int32, "VARCHAR": object}
@@ -46,6 +47,8 @@ FACTS = {
     "suite_revision": "suite revision",
 }
 NODE_FAMILY = "node/"
+# Axes and calendars cannot show the year 9999.
+LAST_YEAR = 2200
 
 
 class Table(NamedTuple):
@@ -70,9 +73,10 @@ class Rows:
         self._metrics: list[dict[str, Any]] = []
         self._case_of: list[int] = []
 
-    def add(self, report: ReportFacts, source: str) -> None:
+    def add(self, report: ReportFacts, source: str, content: str) -> None:
         """Add the rows of ``report``, all or none; messages call it ``source``.
 
+        :param content: the SHA-256 of the report's text.
         :raises InputError: the session has no uuid or no time, so its rows cannot be identified.
         """
         info = report.session_info
@@ -81,6 +85,7 @@ class Rows:
         common = {
             "time": _moment(info.time_start, source),
             "session": info.uuid,
+            "content": content,
             "mode": info.mode or "",
             "purpose": info.purpose,
             "confirms": info.confirms,
@@ -147,12 +152,14 @@ def _column(rows: list[dict[str, Any]], name: str) -> NDArray[Any]:
 
 def _moment(text: str, source: str) -> np.datetime64:
     try:
-        return np.datetime64(int(datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z").timestamp()), "s")
-    except ValueError as err:
-        raise InputError(
-            f"{source}: session_info.time_start: expected a time like 20261121T054519+0000, "
-            f"found {one_line(text, 40)!r}"
-        ) from err
+        moment = datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z")
+        if 1970 < moment.year < LAST_YEAR:
+            return np.datetime64(int(moment.timestamp()), "s")
+    except ValueError:
+        pass
+    raise InputError(
+        f"{source}: session_info.time_start: expected a time like 20261121T054519+0000, found {one_line(text, 40)!r}"
+    )
 
 
 def _facts(case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ no other nodes measured it. Kappa keeps every attempt. This module starts no job
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -68,7 +69,9 @@ def _out_of_bounds_again(cases: Iterable[CaseVerdict], purpose: str) -> Iterator
     """Yield each case to re-measure, with the nodes to use (``SAME_NODES``) or to avoid."""
     wanted = doubtful if purpose == SAME_NODES else out_of_bounds
     chosen = [found for found in cases if wanted(found) and _selectable(found.case)]
-    alike = [found.case for found in chosen]
+    alike: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for found in chosen:
+        alike[found.case.selected].update(found.case.nodes)
     for found in chosen:
         case = found.case
         in_peace = not any(attempt.case.robbed for attempt in (found, *found.other_attempts))
@@ -76,7 +79,7 @@ def _out_of_bounds_again(cases: Iterable[CaseVerdict], purpose: str) -> Iterator
         confirmed = case.purpose == SAME_ALLOCATION and bool(found.failed_attempts) and in_peace
         if purpose == SAME_NODES and confirmed:
             continue
-        nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, alike)
+        nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, alike[case.selected])
         if nodes:
             yield case, nodes
 
@@ -84,11 +87,12 @@ def _out_of_bounds_again(cases: Iterable[CaseVerdict], purpose: str) -> Iterator
 def _without_hung(cases: list[CaseVerdict]) -> Iterator[tuple[Case, tuple[str, ...]]]:
     """Yield each case without a value whose nodes hung or were missing, with the nodes to avoid."""
     hung = {node for found in cases for node in found.case.hung_on}
+    hung_in: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for case in (found.case for found in cases):
+        hung_in[case.system, case.partition] |= hung & case.involved
     for found in cases:
         case = found.case
-        alike = (other.case for other in cases if other.case.partition == case.partition)
-        involved = (one.involved | {*one.suspects} for one in alike if one.system == case.system)
-        there = {*case.hung_on}.union(*(hung & nodes for nodes in involved))
+        there = {*case.hung_on} | hung_in[case.system, case.partition]
         words = (case.partition, case.environ, case.hashcode, *there)
         enough = case.partition_size == 0 or case.partition_size > len(there)
         if there and enough and not case.local and _measured_nothing(found) and all(map(_WORD.fullmatch, words)):
@@ -106,14 +110,13 @@ def _selectable(case: Case) -> bool:
     return bool(case.nodes) and all(map(_WORD.fullmatch, words))
 
 
-def _to_avoid(case: Case, all_out_of_bounds: Iterable[Case]) -> tuple[str, ...]:
+def _to_avoid(case: Case, out_of_bounds_on: set[str]) -> tuple[str, ...]:
     """Return the nodes to avoid, if enough other nodes are left in the partition.
 
     These are all nodes on which the same case is out of bounds, or if too few others are left, the case's own nodes.
     Return an empty tuple for a local case: it runs where ReFrame runs, whatever nodes Slurm avoids.
     """
-    alike = {node for other in all_out_of_bounds if other.selected == case.selected for node in other.nodes}
-    for nodes in (alike, set(case.nodes)):
+    for nodes in (out_of_bounds_on, set(case.nodes)):
         if not case.local and case.partition_size - len(nodes) >= len(case.nodes):
             return tuple(sorted(nodes))
     return ()

@@ -2,7 +2,7 @@
 
 import pathlib
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +31,7 @@ from reports.verdict.expectations import (
     state_not_provided,
 )
 from reports.verdict.state import Gap, State
-from reports.verdict.suspects import SuspectNode, localise, suspect_nodes
+from reports.verdict.suspects import Attempts, SuspectNode, suspect_nodes
 
 EXIT_STATUS = {State.PASS: 0, State.FAIL: 1, State.INCOMPLETE: 2}
 
@@ -47,11 +47,14 @@ def latest_attempts(session: Session) -> tuple[CaseVerdict, ...]:
             group = attempts.setdefault((*case.identity, seen[case.identity]), [])
             group += [judge_attempt(measured) for measured in (case.first, case) if measured]
     again = [judge_attempt(case) for other in session.again for run in other.runs for case in run]
-    everything = [*(attempt for group in attempts.values() for attempt in group), *again]
-    suspected = [_with_suspicion(attempt, everything) for attempt in again]
+    everything = Attempts([*(attempt for group in attempts.values() for attempt in group), *again])
+    suspected: defaultdict[tuple[str, ...], list[CaseVerdict]] = defaultdict(list)
+    for attempt in again:
+        suspected[attempt.case.selected].append(_with_suspicion(attempt, everything))
     return tuple(
-        _confirmed(_last([_with_suspicion(attempt, everything) for attempt in group]), suspected)
+        _confirmed(found, suspected.get(found.case.selected, ()))
         for group in attempts.values()
+        for found in [_last([_with_suspicion(attempt, everything) for attempt in group])]
     )
 
 
@@ -98,10 +101,10 @@ def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
     return replace(attempt, case=structs.replace(attempt.case, suspects=()), suspicion=None)
 
 
-def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:
+def _with_suspicion(attempt: CaseVerdict, everything: Attempts) -> CaseVerdict:
     """Add the suspect nodes to a failed attempt. An attempt within its bounds yields at most an observation."""
     if attempt.state is State.FAIL and (not attempt.case.robbed or names_nodes_beside_load(attempt)):
-        return replace(attempt, suspicion=localise(attempt, everything))
+        return replace(attempt, suspicion=everything.localise(attempt))
     return attempt
 
 

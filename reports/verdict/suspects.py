@@ -7,8 +7,9 @@ This module also ranks the findings of failed checks, suggests a drain command f
 import math
 import shlex
 import statistics
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import NOTHING, counted, figure
@@ -36,50 +37,67 @@ class SuspectNode:
         return len(self.evidence)
 
 
-def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion | None:
-    """Return the nodes that ``failed`` points at, given every attempt of the session; ``None`` if there are none.
+@dataclass
+class _Passed:
+    """Hold the passed cases of a kind."""
 
-    1. The check's own measurement names nodes: these.
-    2. The measurement of another failed check names nodes that took part in this case: these.
-    3. By elimination: a node is suspect if it took part in the failed case and in no passed case of the same class,
-       metric, environment and parameters. A pass within one node says nothing about its link. At least one such pass
-       in the same partition is needed for the comparison.
+    number: int = 0
+    nodes: set[str] = field(default_factory=set)
+    partitions: set[str] = field(default_factory=set)
 
-    No node is suspect if Slurm ended the job, or if the finding is about one adapter of all nodes.
-    """
-    case = failed.case
-    if case.suspects:
-        return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
-    if case.findings:
-        first = case.findings[0]
-        evidence = f"{first.kind} {first.name}: {first.quantity} {first.evidence}"
-        return Suspicion(tuple(sorted(first.nodes)), evidence) if first.nodes else None
-    naming = [
-        other.case
-        for other in attempts
-        if other.state is State.FAIL and not other.case.robbed and case.involved.intersection(other.case.suspects)
-    ]
-    if naming:
-        named = case.involved.intersection(node for other in naming for node in other.suspects)
-        checks = ", ".join(sorted({str(other.check_class) for other in naming}))
-        return Suspicion(tuple(sorted(named)), f"took part in the case and is named by the measurement of {checks}")
-    if case.ended_by_slurm:
+
+class Attempts:
+    """Every attempt of a session, in indices: a session may have thousands of equal cases."""
+
+    def __init__(self, attempts: Iterable[CaseVerdict]) -> None:
+        self._named_by: defaultdict[str, set[str]] = defaultdict(set)
+        """Node -> the checks whose measurement names it."""
+        self._passed: defaultdict[tuple[object, str | None], _Passed] = defaultdict(_Passed)
+        """Kind of a case and a metric, or ``None`` for the whole case -> the cases that passed."""
+        for attempt in attempts:
+            case = attempt.case
+            for node in case.suspects if attempt.state is State.FAIL and not case.robbed else ():
+                self._named_by[node].add(str(case.check_class))
+            within: list[str | None] = [one.metric.name for one in attempt.metrics if one.state is State.PASS]
+            for metric in [*within, *([None] if attempt.state is State.PASS else [])]:
+                passed = self._passed[case.kind, metric]
+                passed.number += 1
+                passed.nodes |= case.involved
+                passed.partitions.add(case.partition)
+
+    def localise(self, failed: CaseVerdict) -> Suspicion | None:
+        """Return the nodes that ``failed`` points at; ``None`` if there are none.
+
+        1. The check's own measurement names nodes: these.
+        2. The measurement of another failed check names nodes that took part in this case: these.
+        3. By elimination: a node is suspect if it took part in the failed case and in no passed case of the same
+           class, metric, environment and parameters. A pass within one node says nothing about its link. At least one
+           such pass in the same partition is needed for the comparison.
+
+        No node is suspect if Slurm ended the job, or if the finding is about one adapter of all nodes.
+        """
+        case = failed.case
+        if case.suspects:
+            return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
+        if case.findings:
+            first = case.findings[0]
+            evidence = f"{first.kind} {first.name}: {first.quantity} {first.evidence}"
+            return Suspicion(tuple(sorted(first.nodes)), evidence) if first.nodes else None
+        if named := case.blamable & self._named_by.keys():
+            checks = ", ".join(sorted(set().union(*(self._named_by[node] for node in named))))
+            return Suspicion(tuple(sorted(named)), f"took part in the case and is named by the measurement of {checks}")
+        return None if case.ended_by_slurm or case.check_class is None else self._by_elimination(failed)
+
+    def _by_elimination(self, failed: CaseVerdict) -> Suspicion | None:
+        case, kind = failed.case, failed.case.kind
+        metrics: list[str | None] = [verdict.metric.name for verdict in failed.failed_metrics]
+        for metric in metrics or [None]:
+            passed = self._passed.get((kind, metric), _Passed())
+            suspects = case.blamable - passed.nodes
+            if suspects and case.partition in passed.partitions:
+                cases = "the one passed case" if passed.number == 1 else f"any of the {passed.number} passed cases"
+                return Suspicion(tuple(sorted(suspects)), f"not in {cases} of {case.check_class}")
         return None
-    alike = [other for other in attempts if case.check_class is not None and other.case.kind == case.kind]
-    metrics: list[str | None] = [verdict.metric.name for verdict in failed.failed_metrics]
-    for metric in metrics or [None]:
-        passed = [other for other in alike if _passed(other, metric)]
-        suspects = case.involved.difference(*(other.case.involved for other in passed))
-        if suspects and any(other.case.partition == case.partition for other in passed):
-            cases = "the one passed case" if len(passed) == 1 else f"any of the {len(passed)} passed cases"
-            return Suspicion(tuple(sorted(suspects)), f"not in {cases} of {case.check_class}")
-    return None
-
-
-def _passed(other: CaseVerdict, metric: str | None) -> bool:
-    if metric is None:
-        return other.state is State.PASS
-    return any(verdict.metric.name == metric and verdict.state is State.PASS for verdict in other.metrics)
 
 
 def _against(node: str, failed: CaseVerdict) -> str:

@@ -1,9 +1,13 @@
 """Read a run's waveforms from a file: COMTRADE, HDF5, or the CSV of the EMT application's probes."""
 
+import contextlib
 import csv
 import glob
+import io
+import itertools
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import opened
 
 Values = NDArray[np.float64]
 # The file of rank 3, in a run with a file for each rank: NAME.rank0003.cff.
 _OF_RANK = re.compile(r".+\.rank(\d+)", re.DOTALL)
 # The EMT application's unit in COMTRADE for a per-unit value or a value without a unit.
 _NO_UNIT = "NONE"
+# A byte of HDF5's compression (deflate) stands for 1,032 bytes at most.
+_MOST_COMPRESSED = 1032
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,27 @@ def _read(path: Path) -> list[Channel]:
     return channels
 
 
+def _values_named(path: Path) -> int:
+    """Return how many channels and values the configuration of a COMTRADE file names; 0 if it cannot be read."""
+    with opened(path) as file, contextlib.suppress(ValueError, IndexError):  # The library names the mistake.
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="replace")
+        lines = (line for line in text if not line.startswith("---"))  # without a .cff's names of sections
+        _, analog, status = (field.strip() for field in next(itertools.islice(lines, 1, None), "").split(","))
+        channels, binary = int(analog[:-1]), int(status[:-1])
+        # The descriptions of channels and the frequency come before the number of sampling rates.
+        rates = int(next(itertools.islice(lines, channels + binary + 1, None), "0"))
+        samples = [int(line.split(",")[1]) for line in itertools.islice(lines, max(1, rates))]
+        return channels + binary + max(samples, default=0) * max(1, channels + binary // 8)
+    return 0
+
+
 def _comtrade(path: Path) -> list[Channel]:
     try:
+        data = [path.with_suffix(suffix) for suffix in (".dat", ".DAT")]
+        size = sum(file.stat().st_size for file in {path, *data} if file.is_file())
+        # The library makes room for all values before it reads the first.
+        if _values_named(path) > size:
+            raise ValueError(f"it names more channels or values than {size:,} bytes can have")
         # Double precision: in single precision the times of 10 s at 50 µs are not distinct.
         found = comtrade.load(str(path), use_numpy_arrays=True, use_double_precision=True)
     # A damaged file causes these errors in the library, which checks little.
@@ -94,19 +120,26 @@ def _csv(path: Path) -> list[Channel]:
 
     :raises InputError: a line has the wrong form; the message has its number.
     """
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.reader(file)
-        names = next(rows, [])
-        if len(names) < 2 or names[0] != "time" or len(set(names)) != len(names):
-            raise InputError(f"{path}: line 1: expected `time` and the names of channels, each once")
-        table: list[list[float]] = []
-        for row in rows:
-            if len(row) != len(names):
-                raise InputError(f"{path}: line {rows.line_num}: expected {len(names)} values, found {len(row)}")
-            try:
-                table.append([float(cell) if cell else math.nan for cell in row])
-            except ValueError as err:
-                raise InputError(f"{path}: line {rows.line_num}: {err}") from None
+    try:
+        with opened(path) as file:
+            return _of_table(path, io.TextIOWrapper(file, encoding="utf-8", newline=""))
+    except (OSError, UnicodeDecodeError, csv.Error) as err:
+        raise InputError(f"{path}: not a readable CSV file: {err}") from None
+
+
+def _of_table(path: Path, file: Iterator[str]) -> list[Channel]:
+    rows = csv.reader(file)
+    names = next(rows, [])
+    if len(names) < 2 or names[0] != "time" or len(set(names)) != len(names):
+        raise InputError(f"{path}: line 1: expected `time` and the names of channels, each once")
+    table: list[list[float]] = []
+    for row in rows:
+        if len(row) != len(names):
+            raise InputError(f"{path}: line {rows.line_num}: expected {len(names)} values, found {len(row)}")
+        try:
+            table.append([float(cell) if cell else math.nan for cell in row])
+        except ValueError as err:
+            raise InputError(f"{path}: line {rows.line_num}: {err}") from None
     columns = np.array(table, dtype=np.float64).reshape(-1, len(names)).T
     return [Channel(name, "", columns[0], values) for name, values in zip(names[1:], columns[1:], strict=True)]
 
@@ -127,6 +160,9 @@ def _hdf5(path: Path) -> list[Channel]:
                 own = isinstance(file.get(wanted, getlink=True), h5py.HardLink)
                 if not own or not isinstance(data := file[wanted], h5py.Dataset) or data.external or data.is_virtual:
                     raise InputError(f"{path}: expected a data set `{wanted}` with its values in this file")
+            size = path.stat().st_size
+            if sum(file[of].nbytes for of in ("values", "names", "units")) > _MOST_COMPRESSED * size:
+                raise InputError(f"{path}: names more values than {size:,} bytes can have; is it complete?")
             values = np.asarray(file["values"], dtype=np.float64)
             names, units = (file[of].asstr()[()].ravel().tolist() for of in ("names", "units"))
     except (OSError, TypeError, ValueError) as err:

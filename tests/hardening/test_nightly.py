@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from kappa.core.sites.load import Site, find_site
-from reports.history import dataset
 from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night, load_record, report_files
 from tests.hardening.test_validate import REPORT, make_kappa, tree
 from tests.tiers import few_or_many
+from tests.unit.history.nights import rows
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports import samples
 from tests.waiting import PATIENCE_S
@@ -122,7 +122,7 @@ def found(results):
         assert (outputs / "index.html").read_text().rstrip().endswith("</html>")
     if (outputs / "junit.xml").exists():
         ET.parse(outputs / "junit.xml")
-    return sessions, dataset.sessions(results / "history")
+    return sessions, {row["session"] for row in rows(results / "history")}
 
 
 @few_or_many("least", 2, 10)

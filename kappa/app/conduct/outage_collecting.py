@@ -9,7 +9,9 @@ from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 from kappa.core.ground.node_lists import folded
+from kappa.core.ground.whole_files import read_text
 from kappa.core.record.actions import load_actions
+from kappa.core.record.load import MAX_REPORT_BYTES
 from kappa.core.sites.contract import Contract
 from kappa.core.sites.outage_clauses import OutageTerms
 from reports.acceptance.outage_log import RAW, Draft, LogWriter, OutageLog, keep_raw, writing
@@ -173,7 +175,7 @@ class _Collection:
 
     def _last_raw(self, name: str) -> str:
         kept = sorted((self.folder / RAW).glob(f"{name}-*.txt"))
-        return kept[-1].read_text("utf-8") if kept else ""
+        return read_text(kept[-1], MAX_REPORT_BYTES) if kept else ""
 
     def _last_answers(self, events: Sequence[NodeEvent], patience_s: int) -> dict[str, list[int]]:
         """Return node -> the ends of its nights with a result, and of jobs that completed before it fell silent.

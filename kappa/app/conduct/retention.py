@@ -5,11 +5,9 @@ own output, which a session wrote, is removed. The run's page, whose links would
 Acceptances have their own folders, which this module does not touch.
 """
 
-import datetime
 import itertools
 import os
 import pathlib
-import re
 import shutil
 import stat
 import sys
@@ -23,6 +21,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
 from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
+from kappa.core.record.runs import began
 from kappa.core.sites.load import Site
 from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset
@@ -31,7 +30,6 @@ from reports.history.judgement import judge_history
 from reports.verdict.judge import judge
 from reports.verdict.state import State
 
-_NAME = re.compile(r"(\d{8}T\d{6})")
 _DAY_S = 86400.0
 _PAGE = """\
 <!DOCTYPE html>
@@ -100,9 +98,9 @@ def runs_with_output(results: pathlib.Path) -> list[KeptRun]:
     """Return the runs and nights with raw output, newest first."""
     found = []
     for folder in itertools.chain((results / "runs").glob("*"), (results / "nights").glob("*")):
-        name = _NAME.match(folder.name)
-        if name and next(_own_raw_output(folder), None):
-            found.append(KeptRun(folder, datetime.datetime.strptime(name[1], "%Y%m%dT%H%M%S").timestamp()))
+        begun = began(folder.name)
+        if begun is not None and next(_own_raw_output(folder), None):
+            found.append(KeptRun(folder, begun))
     return sorted(found, key=lambda run: -run.began)
 
 

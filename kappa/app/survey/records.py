@@ -3,10 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
-
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.node_lists import expand_nodes
 
 # A value may contain blanks, for instance the reason of a drained node. A key never does.
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_:/]*)=")
@@ -93,6 +92,6 @@ def node_names(said: str, command: str) -> tuple[str, ...]:
     if said in NOTHING:
         return ()
     try:
-        return tuple(NodeSet(said, resolver=RESOLVER_NOGROUP))
-    except NodeSetException as err:
-        raise SurveyError(f"`{command}`: expected a list of nodes, found {one_line(said, 80)!r}: {err}") from None
+        return tuple(expand_nodes(said))
+    except ValueError as err:
+        raise SurveyError(f"`{command}`: expected {err}, found {one_line(said, 80)!r}") from None

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import math
 import pathlib
 import re
 import reprlib
@@ -31,6 +32,8 @@ SIZE_LIMIT = 1 << 20
 _SMALL_BYTES = 16 << 20
 # Far above any site's file. A few lines of nested aliases ("billion laughs") can expand to more than the memory.
 _MOST_VALUES = 200_000
+#: A larger number in a record is infinite, and its reciprocal 0: no measured value has more digits before its point.
+MOST_DIGITS = 100
 # Characters of a number. Python needs a time that grows faster than their number.
 _NUMBER_LIMIT = 100
 _MOST_PROBLEMS = 20
@@ -83,13 +86,20 @@ def parse_json(text: str, source: str) -> Any:
     :raises InputError: the text is not valid JSON.
     """
     try:
-        # An integer that is too large for a double becomes infinite, like any other number.
-        integer = lambda digits: int(digits) if len(digits) < 300 else float(digits)  # noqa: E731
-        return json.loads(text, object_pairs_hook=clean_object, parse_int=integer)
+        integer = lambda digits: int(digits) if len(digits) <= MOST_DIGITS else _measurable(digits)  # noqa: E731
+        return json.loads(text, object_pairs_hook=clean_object, parse_int=integer, parse_float=_measurable)
     except json.JSONDecodeError as err:
         raise InputError(f"{source}: line {err.lineno}: not valid JSON ({err.msg}); is the file complete?") from err
     except (ValueError, RecursionError) as err:
         raise InputError(f"{source}: not valid JSON ({one_line(clean(str(err)), 200)})") from err
+
+
+def _measurable(digits: str) -> float:
+    """Return the number; infinite or 0 where no value is measured, because sums, squares and shares of it would be."""
+    number = float(digits)
+    if 10.0**-MOST_DIGITS < abs(number) < 10.0**MOST_DIGITS:
+        return number
+    return 0.0 if abs(number) < 1 else math.copysign(math.inf, number)
 
 
 def fit(document: Any, kind: type[T], source: str, line_of: Callable[[Path], int] | None = None) -> T:

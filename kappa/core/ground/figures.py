@@ -56,7 +56,7 @@ def duration(seconds: float | None) -> str:
     """Return a duration in its two largest units, for instance ``3.8 s`` or ``1 h 12 min``."""
     if seconds is None:
         return NOTHING
-    if seconds < 60:
+    if seconds < 60 or not math.isfinite(seconds):
         return f"{figure(seconds, 2)} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

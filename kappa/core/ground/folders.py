@@ -14,6 +14,7 @@ import tomllib
 from kappa import __version__
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError, suggestion
+from kappa.core.ground.whole_files import read_text
 
 #: Contains the packages, the sources that checks build, the Spack environments and the suite's own sites.
 SUITE = pathlib.Path(__file__).resolve().parents[3]
@@ -122,8 +123,7 @@ def _named(variable: str, key: str) -> pathlib.Path | None:
 def _configuration() -> dict[str, str]:
     file = configuration_file()
     try:
-        with file.open("rb") as stream:
-            values = tomllib.loads(stream.read(_LIMIT).decode("utf-8"))
+        values = tomllib.loads(read_text(file, _LIMIT))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as err:

@@ -6,6 +6,7 @@ embedded cluster uses it before there is a Python environment.
 
 import contextlib
 import errno
+import io
 import os
 import pathlib
 import stat
@@ -34,7 +35,7 @@ def read_bytes(path: Path, limit_bytes: int) -> bytes:
 
     :raises OSError: as ``read_text``.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         size = min(os.fstat(file.fileno()).st_size, limit_bytes)
         content = file.read(size + 1)
         if len(content) > size:  # it grows, or has no size, like files in /proc
@@ -49,7 +50,7 @@ def read_end(path: Path, limit_bytes: int) -> str:
 
     :raises OSError: the file is not readable, or is no regular file.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         begin = max(0, os.fstat(file.fileno()).st_size - limit_bytes)
         file.seek(begin)
         content = file.read(limit_bytes)
@@ -57,8 +58,11 @@ def read_end(path: Path, limit_bytes: int) -> str:
     return text.partition("\n")[2] if begin else text
 
 
-def _opened(path: Path) -> BinaryIO:
-    # Opening a pipe would wait for its writer.
+def opened(path: Path) -> io.BufferedReader:
+    """Open a regular file for reading; a device has no end, and opening a pipe would wait for its writer.
+
+    :raises OSError: the file is not readable, or is no regular file; ``strerror`` says which.
+    """
     file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115
     kind = os.fstat(file.fileno()).st_mode
     if stat.S_ISREG(kind):

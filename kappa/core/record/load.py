@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from kappa.core.ground.clean_text import clean, is_clean_json
-from kappa.core.ground.documents import fit, json_text, parse_json
+from kappa.core.ground.documents import MOST_DIGITS, fit, json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.redaction import redacted
 from kappa.core.record.evidence import Measurement
@@ -43,6 +44,9 @@ T = TypeVar("T")
 PATTERNS = ("run-report*.json", "report*.json")
 # Ten times the largest report of a cluster of a thousand nodes.
 MAX_REPORT_BYTES = 512 * 2**20
+# With these digits replaced, a search for an extreme number is a search for a fixed text, which is many times faster.
+_DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
+_EXPONENT = re.compile(rb"0e[+-]?000+[\s,\]}]")
 # ReFrame's value for a variable that was never set.
 _UNDEFINED = "<undefined>"
 
@@ -123,16 +127,22 @@ def read(path: pathlib.Path, source: str) -> str:
 
 
 def decoded(text: str, kind: type[T]) -> T | None:
-    """Return a report's text as ``kind`` if nothing in it needs to be cleaned or left out, otherwise ``None``.
+    """Return a report's text as ``kind`` if nothing needs to be cleaned, left out or made infinite, else ``None``.
 
     If a key occurs twice, the last one counts. This is ten times faster than ``fit(parse_report(text))``, which names
     the value that does not fit.
     """
-    if not is_clean_json(text) or _UNDEFINED in text:
+    if not is_clean_json(text) or _UNDEFINED in text or _has_extremes(text):
         return None
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
         return msgspec.json.decode(text, type=kind)
     return None
+
+
+def _has_extremes(text: str) -> bool:
+    """Return whether a number may have more digits than ``MOST_DIGITS``, or an exponent of three digits."""
+    alike = text.encode().translate(_DIGITS)
+    return b"0" * MOST_DIGITS in alike or _EXPONENT.search(alike) is not None
 
 
 def parse_report(text: str, source: str) -> Any:

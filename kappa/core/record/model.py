@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.record.evidence import (
@@ -91,6 +92,7 @@ class ReframeFacts(Struct, frozen=True, kw_only=True):
     environ: str = ""
     job_nodelist: tuple[str, ...] | None = None
     job: str | int | None = field(name="jobid", default=None)
+    local: bool = False
     perfvalues: dict[str, Figure] | None = None
 
     @property
@@ -105,6 +107,7 @@ class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
     family: str = ""
     informational: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
+    """Nodes of the job only, see ``foreign``."""
     provenance: Origin = Origin()
     per_node: dict[str, PerNode] = {}
     simulation: Simulation | None = None
@@ -118,6 +121,17 @@ class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
         """The job's nodes, from the scheduler by ReFrame and from the job's own record."""
         return tuple(sorted({*(self.job_nodelist or ()), *self.provenance.nodelist}))
 
+    def foreign(self, named: Iterable[str]) -> frozenset[str]:
+        """Return the ``named`` nodes that are not in the job: a program's output may have any name.
+
+        A local case asks Slurm about nodes, and a simulated case measures a fabric's hosts. Their names all count.
+        """
+        return frozenset() if self.local or self.simulation else frozenset(named).difference(self.nodes)
+
+    def __post_init__(self) -> None:
+        if foreign := self.foreign(self.suspects):
+            force_setattr(self, "suspects", tuple(node for node in self.suspects if node not in foreign))
+
 
 class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     """All fields that Kappa reads of ReFrame's record of a case."""
@@ -126,7 +140,6 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     descr: str = ""
     """The purpose of the check, in one sentence."""
     recorded_hash: str = field(name="hashcode", default="")
-    local: bool = False
     fail_phase: str | None = None
     fail_reason: str | None = None
     fail_info: FailInfo | None = None
@@ -189,6 +202,15 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     not_provided: tuple[str, ...] = ()
     """Kinds of state that the check reads and that no node of the partition reports."""
     census: Census | None = None
+
+    def __post_init__(self) -> None:
+        about = [{*finding.nodes, *([finding.name] if finding.kind == "node" else [])} for finding in self.findings]
+        if foreign := self.foreign({*self.suspects}.union(*about)):
+            own = tuple(finding for finding, nodes in zip(self.findings, about, strict=True) if not nodes & foreign)
+            names = one_line(", ".join(sorted(foreign)), 200)
+            force_setattr(self, "findings", own)
+            force_setattr(self, "notes", (*self.notes, f"not in the job, so no suspect: {names}"))
+        super().__post_init__()
 
 
 #: Fields that only Kappa's checks have: other checks may use the names with another meaning.
@@ -342,6 +364,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
             *(figures.values for figures in self.per_node.values()),
             *(matrix.nodes for matrix in self.matrices.values() if matrix.of == "nodes"),
         )
+
+    @property
+    def blamable(self) -> frozenset[str]:
+        """The nodes that it can have as suspects."""
+        return self.involved - self.foreign(self.involved)
 
     @property
     def selected(self) -> tuple[str, ...]:

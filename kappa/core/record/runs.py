@@ -34,11 +34,16 @@ def reports_of(results: pathlib.Path) -> list[pathlib.Path]:
 
 def _began(report: pathlib.Path) -> float:
     """Return the start in seconds since 1970: from the name of the run's folder, or else the time of the file."""
-    named = _TIME.match(report.parent.name)
-    try:
-        return datetime.datetime.strptime(named[0], "%Y%m%dT%H%M%S").timestamp() if named else report.stat().st_mtime
-    except ValueError:
-        return report.stat().st_mtime
+    named = began(report.parent.name)
+    return report.stat().st_mtime if named is None else named
+
+
+def began(folder: str) -> float | None:
+    """Return the time in the name of a run's folder, in seconds since 1970; ``None`` without a time."""
+    named = _TIME.match(folder)
+    with contextlib.suppress(ValueError, OverflowError):
+        return datetime.datetime.strptime(named[0], "%Y%m%dT%H%M%S").timestamp() if named else None
+    return None
 
 
 def find_run(run: str) -> pathlib.Path:

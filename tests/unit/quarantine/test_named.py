@@ -122,3 +122,11 @@ def test_what_slurm_says_of_a_node_is_no_finding(named):
 
 def test_only_the_kinds_that_the_site_wants(named):
     assert named(measured(BAD, fail_phase="sanity", **names("node2")), kinds=["confirmed"]) == {}
+
+
+def test_a_name_in_a_programs_output_that_is_not_in_the_job_is_no_evidence(named):
+    assert named(measured(BAD, fail_phase="sanity", suspects=["victim"])) == {}
+
+
+def test_a_figure_of_a_node_that_is_not_in_the_job_is_no_evidence(named):
+    assert named(measured(BAD, **names("victim")), measured(BAD, **names("victim"))) == {}

@@ -200,7 +200,9 @@ def test_evidence_comes_with_a_suggestion_that_is_only_text(page):
     missing = finding("node7", score=None, evidence="not measured with 7 of 7 nodes")
     odd = finding("n1; reboot", score=9.0)
     link = finding("node2-node3", kind="link", nodes=["node2", "node3"], score=80.0)
-    found = page(complete(latency("gpu", value=900, findings=[odd, link, missing], suspects=["node7", "n1; reboot"])))
+    named = {"findings": [odd, link, missing], "suspects": ["node7", "n1; reboot"]}
+    nodes = ["node2", "node3", "node7", "n1; reboot"]
+    found = page(complete(latency("gpu", value=900, job_nodelist=nodes, **named)))
     evidence = found.text.rsplit("Measured evidence", 1)[1]
     assert evidence.index("node node7") < evidence.index("link node2-node3") < evidence.index("node n1; reboot")
     assert "scontrol update nodename=node7 state=drain reason='Kappa OsuLatency: bandwidth not measured" in found.text

@@ -16,7 +16,7 @@ def strips_of(tmp_path, *cases):
 
 
 def each_node(values, **changes):
-    return latency(per_node={"m": {"unit": "us", "values": values}}, **changes)
+    return latency(per_node={"m": {"unit": "us", "values": values}}, job_nodelist=[*values], **changes)
 
 
 def test_nodes_side_by_side(tmp_path):

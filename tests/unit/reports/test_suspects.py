@@ -1,12 +1,14 @@
 """Suspect nodes of failed cases, and nodes that a passed check singles out."""
 
 import json
+from collections import Counter
 
+from kappa.core.record.model import Case
 from reports.show.run_page import render
 from reports.show.terminal import show
 from reports.verdict.state import State
 from reports.verdict.summary import to_json
-from reports.verdict.suspects import observations
+from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 from tests.unit.reports.samples import case, complete, finding, judged, latency, report
 
 BY_FACTS = {"result": "fail", "fail_phase": "sanity", "fail_reason": "the nodes differ"}
@@ -162,7 +164,8 @@ def test_what_passed_accuses_nobody_and_has_no_part_in_localising_others(tmp_pat
 
 
 def test_a_suspect_comes_with_the_figure_and_what_it_was_compared_with(tmp_path):
-    named = latency("gpu", value=900, suspects=["node2"], findings=[finding("node2", evidence="is half the median")])
+    named = latency("gpu", value=900, job_nodelist=["node2"], suspects=["node2"],
+                    findings=[finding("node2", evidence="is half the median")])  # fmt: skip
     other = on("node1", "node2", value=900)
     [suspect] = judged(report([named, other]), tmp_path).suspects
     texts = dict(suspect.evidence)
@@ -178,7 +181,8 @@ SLOW = finding("node4", kind="node", quantity="slowest core", evidence="2.02 tim
 def twice(again=("node4",), **changes):
     """A case within bounds that names node4, and whose job measured again for it."""
     first = {"perfvalues": latency(value=9.0)["perfvalues"], "suspects": ["node4"], "findings": [SLOW]}
-    return latency(suspects=list(again), findings=[SLOW] if again else [],
+    nodes = ["node1", "node2", "node3", "node4"]
+    return latency(job_nodelist=nodes, suspects=list(again), findings=[SLOW] if again else [],
                    first_measurement=first, **changes)  # fmt: skip
 
 
@@ -208,3 +212,53 @@ def test_without_a_finding_the_figure_stands_beside_the_other_nodes(tmp_path):
     case["findings"] = []
     [seen] = observations(judged(report([case]), tmp_path).cases)
     assert seen.text.startswith("m 6 MB/s, median of 3 nodes 10; ")
+
+
+def hostile(**changes):
+    """A failed case on node1 and node2 whose program's output names another node."""
+    named = {"suspects": ["node2", "victim"], "findings": [finding("victim"), finding("node2", score=9.0)]}
+    return on("node1", "node2", value=900, **{**named, **changes})
+
+
+def test_a_name_that_is_no_node_of_the_job_becomes_a_note(tmp_path):
+    verdict = judged(report([hostile()]), tmp_path)
+    assert [suspect.node for suspect in verdict.suspects] == ["node2"]
+    [failed] = verdict.cases_in(State.FAIL)
+    assert [one.name for one in failed.case.findings] == ["node2"]
+    assert [note for note in failed.case.notes if "victim" in note]
+    assert not any("victim" in command for command in drain_suggestions(ranked_evidence(verdict.cases)))
+
+
+def test_no_way_of_localising_names_a_node_outside_the_job(tmp_path):
+    figures = {"m": {"unit": "us", "values": {"node1": 1, "victim": 9}}}
+    link = finding("node2-victim", kind="link", nodes=["node2", "victim"])
+    names_victim = latency("gpu", value=900, check_class="Other", job_nodelist=["victim"], suspects=["victim"])
+    for ways in ({"suspects": ["victim"], "findings": []}, {"suspects": [], "findings": [link]},
+                 {"suspects": [], "findings": [], "per_node": figures}):  # fmt: skip
+        for others in ([], [on("node1", "node2")], [names_victim]):
+            verdict = judged(report([hostile(**ways), *others]), tmp_path)
+            of_case = [one.suspicion for one in verdict.cases if one.case.nodes == ("node1", "node2")]
+            assert not any(suspicion and "victim" in suspicion.nodes for suspicion in of_case)
+
+
+def test_a_case_without_known_nodes_has_no_suspect_by_its_output(tmp_path):
+    verdict = judged(report([{**hostile(), "job_nodelist": None}]), tmp_path)
+    assert verdict.suspects == ()
+    assert "node2" in verdict.cases[0].case.notes[-1]
+
+
+def test_slurms_own_answer_and_a_fabrics_hosts_name_nodes_outside_a_job(tmp_path):
+    simulated = {"fabric": "f", "variant": "healthy", "kind": "calibrated", "platform_sha256": "0"}
+    for changes in ({"local": True}, {"simulation": simulated}):
+        verdict = judged(report([hostile(**changes)]), tmp_path)
+        assert {suspect.node for suspect in verdict.suspects} == {"node2", "victim"}
+
+
+def test_equal_failing_cases_are_compared_in_linear_time(tmp_path, monkeypatch):
+    asked = Counter()
+    kind = Case.kind.fget
+    monkeypatch.setattr(Case, "kind", property(lambda case: asked.update(["kind"]) or kind(case)))
+    for number in (20, 40):
+        asked.clear()
+        judged(report([on("node1", value=900) for _ in range(number)]), tmp_path)
+        assert asked["kind"] <= 2 * number

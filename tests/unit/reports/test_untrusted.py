@@ -1,6 +1,12 @@
 import pytest
 
 from kappa.core.ground.clean_text import clean, clean_object, one_line
+from reports.show.run_page import render
+from reports.show.terminal import show
+from reports.verdict.summary import to_json
+from tests.unit.reports.samples import complete, judged, latency, report, with_metric
+
+HUGE, TINY = 1e308, 5e-324
 
 
 @pytest.mark.parametrize(
@@ -43,3 +49,22 @@ def test_one_line_folds_and_cuts():
     assert one_line("x" * 100, 10) == "x" * 9 + "…"
     assert len(one_line("word " * 10_000_000, 50)) <= 50
     assert one_line("   " * 100 + "late", 10).endswith("…")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        with_metric(HUGE, reference=TINY, upper=0.1, result="fail"),
+        with_metric(9.0, reference=TINY, upper=0.1, result="fail"),
+        with_metric(-HUGE, reference=HUGE, lower=-HUGE, upper=HUGE),
+        with_metric(10**300, reference=10**200),
+        complete(latency("gpu", per_node={"m": {"unit": "us", "values": {"n1": HUGE, "n2": -HUGE, "n3": TINY}}})),
+        complete(latency("gpu", time_run=HUGE, job_s=HUGE, job_submit_time=-HUGE, job_completion_time_unix=HUGE)),
+        report([latency()], time_elapsed=HUGE),
+    ],
+)
+def test_numbers_that_no_one_measures_break_no_page(document, tmp_path):
+    verdict = judged(document, tmp_path)
+    to_json(verdict)
+    show(verdict, verbose=True)
+    assert "</html>" in render(verdict)

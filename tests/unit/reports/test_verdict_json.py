@@ -18,11 +18,11 @@ def test_a_pass(tmp_path):
 
 
 def test_a_failure_with_its_evidence(tmp_path):
-    document = json.loads(to_json(judged(complete(latency("gpu", value=900, suspects=["node2"])), tmp_path)))
+    document = json.loads(to_json(judged(complete(latency("gpu", value=900, suspects=["node3"])), tmp_path)))
     failed = document["cases"][2]
-    assert (failed["state"], failed["suspects"]) == ("fail", ["node2"])
+    assert (failed["state"], failed["suspects"]) == ("fail", ["node3"])
     assert "900 us, allowed ≤ 500" in failed["operator_line"]
-    assert document["suspects"][0]["node"] == "node2"
+    assert document["suspects"][0]["node"] == "node3"
 
 
 def test_the_energy_of_a_job(tmp_path):

@@ -1,5 +1,7 @@
 """``emt-plot``: accepted files, reduction of long waveforms, and refused files."""
 
+import resource
+
 import h5py
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ from reports.waveforms.main import main
 from reports.waveforms.panels import between, panels, prefixed, thinned
 from reports.waveforms.recording import read_run
 
+CFF = "--- file type: CFG ---\n"
+ONE_CHANNEL = f"{CFF}s,d,2013\n1,1A,0D\n1,x,a,,V,1,0,0,0,1,1,1,P\n50\n"
+ROOM = 4 << 30
 ROWS = "time,S30.a,S30.b\n0,1,\n0.5,2,-2\n1,3,-3\n"
 
 
@@ -17,6 +22,24 @@ def run(tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(ROWS)
     return path
+
+
+@pytest.fixture
+def room():
+    """Limit the memory, so that a file that asks for too much fails the test and not the machine."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (ROOM, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_an_hdf5_file_of_more_values_than_it_can_have_is_refused(tmp_path, room):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("values", (10**9, 1000), dtype="f8", chunks=(1000, 1000), compression="gzip")
+        file["names"], file["units"] = [b"time"], [b"s"]
+    with pytest.raises(InputError, match="more values than"):
+        read_run(str(path))
 
 
 def test_csv_and_files_of_ranks(run, tmp_path):
@@ -97,10 +120,18 @@ def test_hdf5_that_names_another_file_is_refused(tmp_path, monkeypatch, values):
         ("a.csv", "time,y\n0,one\n", "line 2: could not convert"),
         ("a.cff", "no waveform", "not a readable COMTRADE file"),
         ("a.txt", "", "expected a file that ends in"),
+        ("a.csv", "time,y\n0," + "1" * 200_000 + "\n", "not a readable CSV file: field larger"),
+        ("a.csv", b"time,y\n0,\xff\n", "not a readable CSV file: .*utf-8"),
+        ("a.csv", b"time,\xe9\n0,1\n", "not a readable CSV file: .*utf-8"),
+        ("a.csv", "time,y\r0,1\n0\x00,1", "a.csv"),
+        ("a.cfg", "s,d,2013\n1000000000,1000000000A,0D\n", "more channels or values than"),
+        ("a.cff", f"{CFF}s,d,2013\n1000000000,0A,1000000000D\n", "more channels or values than"),
+        ("a.cff", f"{ONE_CHANNEL}1\n50,1000000000\n", "more channels or values than"),
+        ("a.cff", f"{ONE_CHANNEL}0\n0,1000000000\n", "more channels or values than"),
     ],
 )
-def test_refused(tmp_path, name, text, message):
-    (tmp_path / name).write_text(text)
+def test_refused(tmp_path, room, name, text, message):
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError, match=message):
         read_run(str(tmp_path / name))
 

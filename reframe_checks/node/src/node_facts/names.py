@@ -1,6 +1,7 @@
 """Users and the job's nodes, as this node resolves them (files, LDAP, NIS, DNS), and the routes to the nodes."""
 
 import grp
+import itertools
 import os
 import pwd
 import re
@@ -10,6 +11,8 @@ import time
 
 # A node looks up at most this many nodes, and as many look it up: for all nodes, look-ups grow with the square.
 ASKED = 64
+# More nodes than any machine has; further names of a list are left out.
+MOST = 200000
 
 
 def facts():
@@ -76,7 +79,8 @@ def asked(own, nodes):
 
 
 def nodes_of_job():
-    return list(expanded(os.environ.get("SLURM_STEP_NODELIST") or os.environ.get("SLURM_JOB_NODELIST") or ""))
+    listed = os.environ.get("SLURM_STEP_NODELIST") or os.environ.get("SLURM_JOB_NODELIST") or ""
+    return list(itertools.islice(expanded(listed), MOST))
 
 
 def expanded(listed):
@@ -87,8 +91,8 @@ def expanded(listed):
     for item in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", listed):
         names = [""]
         for place, part in enumerate(re.split(r"\[([^\]]*)\]", item)):
-            pieces = list(numbers(part)) if place % 2 else [part]
-            names = [name + piece for name in names for piece in pieces]
+            pieces = list(itertools.islice(numbers(part), MOST)) if place % 2 else [part]
+            names = list(itertools.islice((name + piece for name in names for piece in pieces), MOST))
         yield from names
 
 

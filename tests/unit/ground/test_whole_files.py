@@ -1,0 +1,86 @@
+"""A device or a pipe in the place of a file is refused at once: it has no end, or nobody writes it."""
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+from kappa.app.conduct import leftovers
+from kappa.core.ground import folders
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import locked
+from kappa.core.ground.whole_files import opened, read_bytes, read_text
+from kappa.core.record.load import load_session
+from reports.acceptance import energy_readings
+from reports.acceptance.outage_log import LOG, load_log
+from reports.waveforms.recording import read_run
+
+PATIENCE_S = 60
+
+
+@pytest.fixture(params=["pipe", "device"])
+def odd(request, tmp_path):
+    """odd(name): a path of this name that is no regular file."""
+
+    def give_up(*_):
+        pytest.fail("waits for the writer of a pipe, or reads a device")  # no OSError, which the readers handle
+
+    def make(name):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if request.param == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero")
+        return path
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE_S)
+    yield make
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("read", [opened, lambda path: read_bytes(path, 100), lambda path: read_text(path, 100)])
+def test_reading_refuses_it(odd, read):
+    with pytest.raises(OSError, match="not a regular file"):
+        read(odd("file"))
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("run-report.json", load_session),
+        (LOG, lambda path: load_log(path.parent)),
+        ("meter.jsonl", lambda path: list(energy_readings._lines([path]))),
+        ("run.csv", lambda path: read_run(str(path))),
+        ("run.cff", lambda path: read_run(str(path))),
+    ],
+)
+def test_a_command_names_it(odd, name, read):
+    with pytest.raises(InputError, match=name):
+        read(odd(name))
+
+
+def test_the_users_configuration_may_be_none(odd, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    odd("kappa/config.toml")
+    with pytest.raises(InputError, match=r"config\.toml"):
+        folders._configuration()
+
+
+def test_a_part_of_a_report_that_is_no_file_is_not_whole(odd):
+    assert not leftovers._whole(odd("run-report.json.part"))
+
+
+def test_a_shared_lock_does_not_wait_for_a_writer(tmp_path):
+    os.mkfifo(tmp_path / "lock")
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("waits for the writer of a pipe"))
+    signal.alarm(PATIENCE_S)
+    try:
+        with locked(pathlib.Path(tmp_path, "lock"), shared=True):
+            pass
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
