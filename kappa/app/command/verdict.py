@@ -7,8 +7,8 @@ from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
 Print the verdict on a run, with the failures last and where to look. Kappa runs no check: the same report and the same
-site files give the same verdict. If the run was killed, Kappa first cancels its jobs and makes a report of the finished
-cases. The variable NO_COLOR turns colours off.
+site files give the same verdict. If the run was killed, Kappa first makes a report of the finished cases; the next
+`kappa validate` cancels its jobs. The variable NO_COLOR turns colours off.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or a report or site file is unusable."""
 _EXAMPLES = """\
