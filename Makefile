@@ -109,16 +109,28 @@ setup: .venv/embedded.stamp
 setup-tests: setup .venv/test.stamp
 	$(SITE)/install-packages --tests
 
-# Debian's packages beside Python's, unless making a virtual environment takes one of them.
-.venv/%.stamp: pyproject.toml
+# Exactly the packages of the lock files, by hash. Debian's packages beside Python's, unless making a virtual environment
+# takes one of them.
+PIP = .venv/bin/pip install --quiet --disable-pip-version-check
+.venv/%.stamp: pyproject.toml requirements.lock tests/requirements.lock .ci/requirements.lock
 	@echo "installing Python packages into .venv"
 	$(SITE)/install-packages $(if $(filter simulated,$*),--simulated) & packages=$$!; trap 'wait $$packages || exit 1' EXIT; \
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || wait $$packages; \
 	[ -x .venv/bin/pip ] || $(PYTHON) -m venv .venv; \
-	.venv/bin/pip install --quiet --disable-pip-version-check -e '.$(if $(filter simulated,$*),,[embedded$(if $(filter test,$*),$(comma)test)])'
+	$(PIP) --require-hashes -r .ci/requirements.lock -r $(if $(filter test,$*),tests/)requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
-comma := ,
+.PHONY: lock release
+LOCK = .venv/bin/uv pip compile --quiet --generate-hashes --custom-compile-command "make lock" --python-version 3.11 $(LOCK_OPTIONS)
+lock: setup-tests ## write the lock files anew after a change of pyproject.toml; LOCK_OPTIONS=--upgrade takes the newest versions
+	$(LOCK) --universal --fork-strategy fewest --extra embedded pyproject.toml -o requirements.lock
+	$(LOCK) --universal --fork-strategy fewest --all-extras pyproject.toml -c requirements.lock -o tests/requirements.lock
+	printf '%s\n' build editables hatchling | $(LOCK) --universal -c tests/requirements.lock - -o .ci/requirements.lock
+	$(LOCK) --resolution lowest-direct --extra embedded pyproject.toml tests/release/oldest.in -o tests/release/oldest.lock
+
+release:         ## build the files of a release of HEAD twice, compare them, and write them to dist/; SIGN=minisign:SECRET_KEY_FILE
+	$(PYTHON) .ci/release.py $(if $(SIGN),--sign $(SIGN))
 
 clean:           ## stop the embedded cluster, remove the environment and the results
 	-$(SITE)/cluster down --purge

@@ -17,7 +17,9 @@ ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "quarantine", "suit
 TOGETHER = {f"tests/integration/test_{name}.py": "cluster" for name in ONE_CLUSTER} | {
     start: start for start in ("tests/emt/", "tests/sites/", "tests/spack/", "tests/sweep/")
 }
-FIRST = tuple(f"tests/{name}/" for name in ("integration", "emt", "replay", "sites", "sweep", "spack", "hardening"))
+FIRST = tuple(
+    f"tests/{name}/" for name in ("release", "integration", "emt", "replay", "sites", "sweep", "spack", "hardening")
+)
 
 
 class ByWhatIsShared(LoadScopeScheduling):

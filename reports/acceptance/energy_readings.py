@@ -107,8 +107,8 @@ class Meters:
                     raise ValueError("nodes and kind of a meter have to stay: expected those of its first line")
                 if (meter.name, reading.time) in times:
                     raise ValueError("time: expected each time of a meter once")
-            # A DecodeError of msgspec is a ValueError, and has the key.
-            except ValueError as err:
+            # A DecodeError has the key; it is a ValueError only from msgspec 0.20 on.
+            except (ValueError, msgspec.DecodeError) as err:
                 words = one_line(clean(str(err)), 300)
                 raise InputError(f"{clean(str(path))}: line {number}: no reading of a meter: {words}") from err
             times.add((meter.name, reading.time))

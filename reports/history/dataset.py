@@ -125,7 +125,8 @@ def _extend(database: duckdb.DuckDBPyConnection, path: pathlib.Path) -> None:
     with written_beside(path) as file:
         target = f"/proc/self/fd/{file.fileno()}"
         try:
-            database.execute(f"COPY ({old} SELECT {_NEW} FROM new) TO ? ({options})", [*present, target])
+            # DuckDB before 1.4 takes no parameter here.
+            database.execute(f"COPY ({old} SELECT {_NEW} FROM new) TO '{target}' ({options})", present)
         except duckdb.Error as err:
             if present:
                 _read(database, path, "bit_xor(hash(one))")  # names a damaged file

@@ -61,7 +61,7 @@ class Table(NamedTuple):
     def column(self, name: str) -> NDArray[Any]:
         return self.metrics[name] if name in self.metrics else self.cases[name][self.case_of]
 
-    def chosen(self, rows: NDArray[np.bool]) -> "Table":
+    def chosen(self, rows: NDArray[np.bool_]) -> "Table":
         return Table(self.cases, {name: column[rows] for name, column in self.metrics.items()}, self.case_of[rows])
 
 

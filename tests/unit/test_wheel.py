@@ -1,12 +1,18 @@
 """The wheel holds all that the commands need, and an installed suite is not written into."""
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import zipfile
 
 import pytest
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import ComponentScope
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 INSTALLED = ("kappa", "reports", "reframe_checks", "spack_envs", "emt_app", "site_configs")
@@ -20,13 +26,13 @@ def listed(*folders):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    # A copy: what setuptools builds in a tree goes into the next wheel, too.
+    # A copy: the repository may hold files that git ignores.
     tree, folder = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
-    for path in listed(*INSTALLED, "pyproject.toml", "README.md", "LICENSE"):
+    for path in listed():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_bytes((REPOSITORY / path).read_bytes())
         (tree / path).chmod((REPOSITORY / path).stat().st_mode)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, tree]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", folder, tree]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (file,) = folder.glob("kappa_validation-*.whl")
@@ -49,6 +55,26 @@ def test_the_wheel_holds_all_files_and_may_start_its_programs(wheel):
     assert {path for path in found if ".dist-info/" not in path} == listed(*INSTALLED)
     programs = {path for path in listed(*INSTALLED) if os.access(REPOSITORY / path, os.X_OK)}
     assert {path for path, executable in found.items() if executable} == programs
+
+
+def test_the_wheel_has_a_bill_of_packages_and_libraries(wheel):
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (name for name in packed.namelist() if ".dist-info/sboms/" in name)
+        text = packed.read(name).decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    bill = Bom.from_json(json.loads(text))
+    components = {component.name: component for component in bill.components}
+    lock = re.findall(r"^([\w.-]+)==(\S+)", (REPOSITORY / "requirements.lock").read_text("utf-8"), re.MULTILINE)
+    python = {name: one.version for name, one in components.items() if one.purl.type == "pypi"}
+    assert python == dict(lock) and "numpy" in python
+    libraries = {name: one.scope for name, one in components.items() if one.purl.type == "generic"}
+    required, optional = ComponentScope.REQUIRED, ComponentScope.OPTIONAL
+    assert libraries == {
+        "mpi": required, "nlohmann_json": required, "cli11": required, "eigen3": required, "simgrid": required,
+        "metis": optional, "hdf5": optional, "mumps": optional, "gtest": ComponentScope.EXCLUDED,
+    }  # fmt: skip
+    (oldest,) = components["eigen3"].properties
+    assert (oldest.name, oldest.value) == ("kappa:oldest-version", "3.3")
 
 
 def test_an_installed_suite_works_anywhere_and_is_not_written_into(site_packages, tmp_path):

@@ -1,7 +1,6 @@
 """A device or a pipe in the place of a file is refused at once: it has no end, or nobody writes it."""
 
 import os
-import pathlib
 import signal
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from kappa.app.conduct import leftovers
 from kappa.core.ground import folders
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.locks import locked
 from kappa.core.ground.whole_files import opened, read_bytes, read_text
 from kappa.core.record.load import load_session
 from reports.acceptance import energy_readings
@@ -72,15 +70,3 @@ def test_the_users_configuration_may_be_none(odd, monkeypatch, tmp_path):
 
 def test_a_part_of_a_report_that_is_no_file_is_not_whole(odd):
     assert not leftovers._whole(odd("run-report.json.part"))
-
-
-def test_a_shared_lock_does_not_wait_for_a_writer(tmp_path):
-    os.mkfifo(tmp_path / "lock")
-    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("waits for the writer of a pipe"))
-    signal.alarm(PATIENCE_S)
-    try:
-        with locked(pathlib.Path(tmp_path, "lock"), shared=True):
-            pass
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

@@ -146,7 +146,7 @@ def test_a_month_with_a_damaged_column_is_named(tmp_path):
 def test_a_foreign_parquet_file_is_named(tmp_path):
     history = history_of(tmp_path, [[latency()]])
     with duckdb.connect() as database:
-        database.execute("COPY (SELECT 1 AS a) TO ? (FORMAT parquet)", [str(files(history)[0])])
+        database.execute(f"COPY (SELECT 1 AS a) TO '{files(history)[0]}' (FORMAT parquet)")
     with pytest.raises(InputError, match=r"month=2026-01.*remove it and ingest again"):
         sessions(history)
 

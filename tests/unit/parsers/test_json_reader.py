@@ -45,7 +45,7 @@ class Report(OwnDocument, frozen=True):
         ('{"part": {"rate": 2e9}}', r"part\.rate: number <= 1000000000"),
         ('{"part": {"rate": 0}}', r"part\.rate: number > 0"),
         ('{"part": {"rate": "1"}}', r"part\.rate: number or null"),
-        ('{"part": {"rate": 1' + "0" * 400 + "}}", "out of range"),
+        ('{"part": {"rate": 1' + "0" * 400 + "}}", r"part\.rate: "),
         ('{"parts": [{}, {"name": ""}]}', r"parts\[1\]\.name: "),
         (r'{"part": {"name": "\u0007"}}', r"part\.name: "),
         ('{"part": {"nam": "x"}}', r"part\.nam: unknown key"),

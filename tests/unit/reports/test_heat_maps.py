@@ -145,7 +145,8 @@ def archive(**arrays):
 def archive_of(values_file):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("values.npy", values_file)
+        # Of a fixed time: the workers of pytest need equal parameters.
+        file.writestr(zipfile.ZipInfo("values.npy"), values_file, zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 
