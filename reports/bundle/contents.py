@@ -12,7 +12,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import YamlFile
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted
-from kappa.core.ground.redaction import REDACTED, Redaction, as_json
+from kappa.core.ground.redaction import Redaction, as_json
 from kappa.core.ground.whole_files import read_text
 from kappa.core.record.load import cases_of, parse_report, read
 from reports.show.private_words import redaction_of
@@ -140,8 +140,7 @@ def _text(name: str, path: pathlib.Path, hide: Redaction) -> str:
 
 def _as_yaml(name: str, value: object, hide: Redaction) -> str:
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
-    hide.note(name, REDACTED, text.count(REDACTED))
-    hide.note(name, "comments left out", 1)
+    hide.note(name, "comments left out")
     return str(text)
 
 

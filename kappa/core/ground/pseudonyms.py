@@ -1,41 +1,42 @@
 """Replace names of users, mails and addresses in several texts; equal replacements stand for equal originals."""
 
-import functools
 import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-_JOB_STATES = "CA|CD|CF|CG|DL|F|NF|OOM|PD|PR|R|RD|RF|RH|RQ|RS|RV|S|SE|SI|SO|ST|TO"
 _NAME = r"([A-Za-z_][\w.-]{1,63})"
-_USERS = re.compile(
-    rf"/(?:homes?|[uU]sers)/(?:\w/)?{_NAME}|(?<!\S)~{_NAME}/|(?<![\w.+-]){_NAME}@[A-Za-z][\w.-]"
-    r"|(?i:\b(?:[\w-]{0,20}_)?(?:user(?:id|name|_name)?|logname|owner|login|account|uname))"
-    rf"[\"']?\s?[=:]\s?[\"']?{_NAME}"
-    rf"|\b(?:uid|gid|groups|GroupId)=\d+\({_NAME}|(?<![\w-])(?:-A|--account)[ =]{_NAME}"
-    rf"|\b(?:for|of|by) user {_NAME}"
-    rf"|^[ \t]*\d\S*\s[^\n]{{0,300}}?\s{_NAME}\s+(?:{_JOB_STATES})\s+(?:[\d:-]*:\d\d|INVALID|UNLIMITED)"
-    rf"|^{_NAME} +(?:pts/|tty)|^[dlbcps-][rwxsStT-]{{9}}\S?\s+\d+\s+{_NAME}",
-    re.MULTILINE,
+_USER = re.compile(
+    rf"""
+      /(?:homes?|[uU]sers)/(?:\w/)?{_NAME} | (?<!\S)~{_NAME}/           # homes
+    | (?<![\w.+-]){_NAME}@[A-Za-z][\w.-]                                # user@host
+    | (?i:user(?:_?id|_?name)?|logname|owner|login|account)["']?\s?[=:]\s?["']?{_NAME}
+    | (?<![\w-])(?:-A|--(?:account|wckey|mail-user|reservation|uid|gid))[ =]{_NAME} | \b(?:for|of|by)\ user\ {_NAME}
+    | \b(?:uid|gid|groups|GroupId)=\d+\({_NAME}                         # id, scontrol
+    | \s{_NAME}\s+(?:R|PD|CG|CF|S|ST|CA|CD|F|TO)\s+\d[\d:-]*:\d\d\b     # squeue without titles
+    | ^{_NAME}\ +(?:pts/|tty)                                           # who
+    | ^[dlbcps-][rwxsStT-]{{9}}\S?\s+\d+\s+{_NAME}                      # ls -l
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
+# Titles of columns of users, and of other columns in the same tables of squeue, sacct, sinfo -R and ps.
+_USER_TITLE = re.compile(r"(?<![^\s|])(?:USER(?:ID|NAME)?|UID|OWNER|ACCOUNT|User(?:ID)?|Account)(?![^\s|])")
+_OTHER_TITLE = re.compile(r"\b(?:JOBID|JobID|P?PID|CMD|COMMAND|STATE|State|PARTITION|Partition|REASON)\b")
 _LONGEST_ROW = 1000
-_CELL = re.compile(r"[^\s|]+")
-_USER_TITLE = re.compile(r"(?<![^\s|])(?:USER(?:ID|NAME)?|UID|OWNER|ACCOUNT|User(?:ID|Name)?|Owner|Account)(?![^\s|])")
-_OTHER_TITLES = re.compile(
-    r"(?<![^\s|])(?:CMD|COMMAND|JOBID|NAME|NODELIST|PARTITION|P?PID|REASON|S?TIME|ST|STATE|TIMESTAMP|TTY"
-    r"|JobI[dD]|JobName|NodeList|Partition|Reason|State|Timestamp)(?![^\s|(])"
-)
-_TOKEN = re.compile(r"(?<!\w)[^\W\d][\w.-]*")
-_PARTS = re.compile(r"([._-]+)")
+# A word of text, or of JSON behind an escape such as a line end.
+_WORD = re.compile(r"(?:(?<![\w\\])|(?<=\\[nrt])|(?<=\\)(?![nrt]))[^\W\d][\w.-]*")
+_SEPARATOR = re.compile(r"([._-]+)")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])")
+# Ethernet and InfiniBand.
 _HARDWARE = re.compile(r"(?<![\w:])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5,19}(?![\w:])")
-_IPV4 = re.compile(r"(?<![\w.])(?<!version )(?<!version : )\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
-_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F]{0,4}:[0-9a-fA-F]{0,4}:)[0-9a-fA-F:]{3,39}(?![\w:])")
+_IP = re.compile(
+    r"(?<![\w:.])(?=[0-9a-fA-F]{0,4}:[0-9a-fA-F]{0,4}:)[0-9a-fA-F:]{3,39}(?![\w:])"
+    r"|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"
+)
 # Words that are no user's name, or that every system has.
 _COMMON = frozenset([
     "root", "nobody", "localhost", "slurm", "munge", "kappa", "git", "user", "users", "name", "id", "no", "none",
-    "null", "unknown", "true", "false", "all", "any", "default", "system", "main", "master", "develop", "stable",
-    "latest", "mpiexec", "mpirun",
+    "null", "unknown", "true", "false", "all", "any", "default", "system", "main", "latest", "mpiexec", "mpirun",
 ])  # fmt: skip
 
 
@@ -54,48 +55,30 @@ class Pseudonyms:
 
     def learn(self, text: str) -> None:
         """Replace, from now on, the names of users that ``text`` shows."""
-        for groups in _USERS.findall(text):
-            self._user(next(filter(None, groups)))
+        for hit in _USER.finditer(text):
+            self._user(hit[hit.lastindex or 0])
         for name in _users_of_tables(text):
             self._user(name)
 
-    def replaced(self, text: str) -> tuple[str, Counter[str]]:
-        """Return ``text`` with replacements, and how often it has each."""
-        counts: Counter[str] = Counter()
-        for pattern, kind in ((_MAIL, "mail"), (_HARDWARE, "address"), (_IPV6, "address"), (_IPV4, "address")):
-            text = pattern.sub(functools.partial(self._address, kind, counts), text)
+    def replaced(self, text: str) -> str:
+        """Return ``text`` with replacements."""
+        text = _MAIL.sub(lambda hit: self._name(hit[0], "mail"), text)
+        text = _HARDWARE.sub(lambda hit: self._name(hit[0], "address"), text)
+        text = _IP.sub(lambda hit: self._name(hit[0], "address") if _is_address(hit[0]) else hit[0], text)
         # Looking up each word takes the same time for any number of users.
-        return _TOKEN.sub(functools.partial(self._word, counts), text), counts
+        return _WORD.sub(lambda hit: hit[0] if hit[0] in self._keep else self._word(hit[0]), text)
 
-    def _address(self, kind: str, counts: Counter[str], hit: re.Match[str]) -> str:
-        if kind == "address" and hit.re is not _HARDWARE and not _is_address(hit[0]):
-            return hit[0]
-        return self._counted(hit[0], kind, counts)
-
-    def _word(self, counts: Counter[str], hit: re.Match[str]) -> str:
-        """Return the word of ``hit`` with a replacement for each part that is a user's name."""
-        word = hit[0]
-        if word in self._keep:
-            return word
-        if word in self._names:
-            return self._counted(word, "user", counts)
-        # A line end in JSON is a backslash and a letter.
-        if hit.string[hit.start() - 1 : hit.start()] == "\\" and word[1:] in self._names:
-            return word[0] + self._counted(word[1:], "user", counts)
-        parts = _PARTS.split(word)
+    def _word(self, word: str) -> str:
+        """Return ``word`` with a replacement for each part that is a user's name."""
+        parts = _SEPARATOR.split(word)
         shown, at = [], 0
         while at < len(parts):
-            # A user's name may have up to four parts.
-            length = next((n for n in (7, 5, 3, 1) if "".join(parts[at : at + n]) in self._names), 0)
-            part = "".join(parts[at : at + max(1, length)])
-            shown.append(self._counted(part, "user", counts) if length else part)
-            at += max(1, length)
+            # A user's name may have up to four parts, with separators between them.
+            length = next((n for n in (7, 5, 3) if "".join(parts[at : at + n]) in self._names), 1)
+            part = "".join(parts[at : at + length])
+            shown.append(self._names.get(part, part))
+            at += length
         return "".join(shown)
-
-    def _counted(self, original: str, kind: str, counts: Counter[str]) -> str:
-        name = self._name(original, kind)
-        counts[name] += 1
-        return name
 
     def _user(self, name: str) -> None:
         name = name.rstrip(".-")
@@ -110,29 +93,17 @@ class Pseudonyms:
 
 
 def _users_of_tables(text: str) -> Iterator[str]:
-    """Yield the words below the titles of users in tables of squeue, sacct, sinfo, ps and similar commands."""
-    places: list[tuple[int, tuple[int, int]]] = []
-    count = 0
-    for line in text.split("\n") if _USER_TITLE.search(text) else ():
-        titles = {hit.span() for hit in _USER_TITLE.finditer(line[:_LONGEST_ROW])}
-        if not (titles or places):
-            continue
-        cells = [(hit[0], hit.span()) for hit in _CELL.finditer(line[:_LONGEST_ROW])]
-        if titles and len(_OTHER_TITLES.findall(line)) > 1:
-            places = [(number, span) for number, (_, span) in enumerate(cells) if span in titles]
-            count = len(cells)
-        elif not cells:
-            places = []
-        elif any(cell[0].isdigit() for cell, _ in cells):
-            for number, (begin, end) in places:
-                # A cell may be empty or have several words.
-                below = cells[number : number + 1] if len(cells) == count else cells
-                yield from (
-                    name
-                    for cell, span in below
-                    if (len(cells) == count or (span[0] < end and begin < span[1]))
-                    and re.fullmatch(_NAME, name := cell.rstrip("+"))
-                )
+    """Yield the words below the titles of users; a line without a number ends a table."""
+    titles: list[re.Match[str]] = []
+    for row in text.split("\n") if _USER_TITLE.search(text) else ():
+        # Columns of equal width also where the table has separators.
+        line = "".join(cell.ljust(32) for cell in row[:_LONGEST_ROW].split("|")) if "|" in row else row[:_LONGEST_ROW]
+        if _OTHER_TITLE.search(line):
+            titles = [*_USER_TITLE.finditer(line)]
+        for cell in re.finditer(r"\S+", line) if titles and re.search(r"\d", line) else ():
+            is_below = any(cell.start() < title.end() and title.start() < cell.end() for title in titles)
+            if is_below and re.fullmatch(_NAME, name := cell[0].rstrip("+")):
+                yield name
 
 
 def _is_address(text: str) -> bool:

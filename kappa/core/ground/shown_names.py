@@ -2,15 +2,9 @@
 
 import fnmatch
 import re
-from collections.abc import Iterable
 
-
-def _one_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(fnmatch.translate, patterns)))
-
-
-# Environment variables, as shell patterns.
-_VARIABLES = _one_of([
+# Environment variables; a star stands for any text.
+_VARIABLES = [
     # OpenMP and thread libraries
     "OMP_*", "GOMP_*", "KMP_*", "MKL_NUM_THREADS", "MKL_DYNAMIC", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
     "MALLOC_ARENA_MAX",
@@ -26,10 +20,9 @@ _VARIABLES = _one_of([
     # programs and libraries that are loaded
     "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "LOADEDMODULES", "CC", "CXX", "FC", "CFLAGS", "CXXFLAGS",
     "FFLAGS", "LDFLAGS", "LANG", "LC_*", "TZ",
-])  # fmt: skip
+]  # fmt: skip
 # Their numbers explain performance; other values may name a user or an account.
-_NUMBERS = _one_of(["SLURM_*", "SBATCH_*", "SRUN_*", "PMI_*", "PMIX_*", "PALS_*", "PBS_*", "KAPPA_*", "HPL_*", "OSU_*"])
-_IDENTITY = re.compile(r"_[UG]IDS?$")
+_NUMBERS = ["SLURM_*", "SBATCH_*", "SRUN_*", "PMI_*", "PMIX_*", "PALS_*", "PBS_*", "KAPPA_*", "HPL_*", "OSU_*"]
 # A figure with its unit, a version, or a duration.
 FIGURE = re.compile(r"[-+]?\d[\d.,:x()+eE-]{0,80}(?:\s?(?:%|[A-Za-zµ]{1,3}(?:i?B)?(?:/s)?))?")
 
@@ -37,7 +30,7 @@ FIGURE = re.compile(r"[-+]?\d[\d.,:x()+eE-]{0,80}(?:\s?(?:%|[A-Za-zµ]{1,3}(?:i?
 _SITE_KEYS = frozenset([
     "$index", "$sources",
     "access", "adapters", "also_in", "cc", "compiler", "container", "cores", "cores_share", "cxx", "default_mode",
-    "descr", "disk_mb_per_s", "fact", "facts", "families", "features", "file", "format", "gpu_arch",
+    "descr", "disk_mb_per_s", "env_vars", "fact", "facts", "families", "features", "file", "format", "gpu_arch",
     "gpu_memory_gib", "gpu_options", "gpus_of_sockets", "gpus_per_node", "hpl", "installed_only", "keep",
     "launcher", "left_out", "max_jobs", "max_pending_time", "max_time", "memory_gib_per_node", "modes", "modules",
     "modules_system", "mpi_version", "node_facts", "nodes", "not_in", "not_provided", "path",
@@ -45,17 +38,15 @@ _SITE_KEYS = frozenset([
     "processor", "quarantine", "rails", "sched_options", "scheduler", "shared_host", "slurm_nodes",
     "slurm_partition", "storage", "stream", "transport", "tuning", "uniform_files", "variant",
 ])  # fmt: skip
-# Keys of lists of names; elsewhere they are keys of maps, whose own keys count.
-_LISTS = ("environments", "partitions")
 
 
 def shows_site_key(key: str, value: object) -> bool:
     """Return whether other people may see all values below ``key`` of a site's description or expectations."""
-    return key in _SITE_KEYS or (key in _LISTS and isinstance(value, list))
+    # Lists of names; maps have keys of their own.
+    return key in _SITE_KEYS or (key in ("environments", "partitions") and isinstance(value, list))
 
 
 def shows_variable(name: str, value: str) -> bool:
     """Return whether other people may see the environment variable ``name`` with this value."""
-    if _NUMBERS.fullmatch(name) and FIGURE.fullmatch(value):
-        return not _IDENTITY.search(name)
-    return bool(_VARIABLES.fullmatch(name))
+    patterns = [*_VARIABLES, *_NUMBERS] if FIGURE.fullmatch(value) else _VARIABLES
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
