@@ -159,12 +159,8 @@ class Redaction:
                 if in_environment and len(value) == 2 and isinstance(value[0], str):
                     return [value[0], self._entry(value[0], value[1], in_environment)]
                 # A secret follows its name, or its option in a command.
-                return [
-                    self._hidden(item)
-                    if _hides(before, item) and str(item)[0:1] != "-"
-                    else self.value(item, in_environment)
-                    for before, item in itertools.pairwise(["", *value])
-                ]
+                pairs = itertools.pairwise(["", *value])
+                return [self._hidden(b) if _hides(a, b) else self.value(b, in_environment) for a, b in pairs]
             if isinstance(value, dict):
                 # An object may have a name and a value.
                 names = {"value": value.get("name", "value")}
@@ -213,9 +209,9 @@ class Redaction:
         return "\n".join(self._json(line) or self._line(line) for line in _BLOCK.sub(REDACTED, text).split("\n"))
 
     def _line(self, line: str) -> str:
+        line = self.by_names_and_forms(line)
         for pattern in _ASSIGNMENTS:
             line = pattern.sub(self._assigned, line)
-        line = self.by_names_and_forms(line)
         return _PIECE.sub(self._detected, line) if _LONG_WORD.search(line) else line
 
     def by_names_and_forms(self, line: str) -> str:
@@ -226,7 +222,7 @@ class Redaction:
     def _assigned(self, hit: re.Match[str]) -> str:
         """Return the assignment of a variable with its value only if other people may see it."""
         name, value = hit["name"], hit["value"].strip("\"'")
-        is_shown = _SECRET_NAME.search(name) or FIGURE.fullmatch(value) or shows_variable(name, value)
+        is_shown = FIGURE.fullmatch(value) or shows_variable(name, value)
         return hit[0] if is_shown else hit[0][: -len(hit["value"])] + REDACTED
 
     def _option(self, hit: re.Match[str]) -> str:

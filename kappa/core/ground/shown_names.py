@@ -4,7 +4,7 @@ import fnmatch
 import re
 
 # Environment variables; a star stands for any text.
-_VARIABLES = [
+_VARIABLES = re.compile("|".join(map(fnmatch.translate, [
     # OpenMP and thread libraries
     "OMP_*", "GOMP_*", "KMP_*", "MKL_NUM_THREADS", "MKL_DYNAMIC", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
     "MALLOC_ARENA_MAX",
@@ -20,9 +20,11 @@ _VARIABLES = [
     # programs and libraries that are loaded
     "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "LOADEDMODULES", "CC", "CXX", "FC", "CFLAGS", "CXXFLAGS",
     "FFLAGS", "LDFLAGS", "LANG", "LC_*", "TZ",
-]  # fmt: skip
+])))  # fmt: skip
 # Their numbers explain performance; other values may name a user or an account.
-_NUMBERS = ["SLURM_*", "SBATCH_*", "SRUN_*", "PMI_*", "PMIX_*", "PALS_*", "PBS_*", "KAPPA_*", "HPL_*", "OSU_*"]
+_NUMBERS = re.compile("|".join(map(fnmatch.translate, [
+    "SLURM_*", "SBATCH_*", "SRUN_*", "PMI_*", "PMIX_*", "PALS_*", "PBS_*", "KAPPA_*", "HPL_*", "OSU_*",
+])))  # fmt: skip
 # A figure with its unit, a version, or a duration.
 FIGURE = re.compile(r"[-+]?\d[\d.,:x()+eE-]{0,80}(?:\s?(?:%|[A-Za-zµ]{1,3}(?:i?B)?(?:/s)?))?")
 
@@ -48,5 +50,5 @@ def shows_site_key(key: str, value: object) -> bool:
 
 def shows_variable(name: str, value: str) -> bool:
     """Return whether other people may see the environment variable ``name`` with this value."""
-    patterns = [*_VARIABLES, *_NUMBERS] if FIGURE.fullmatch(value) else _VARIABLES
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    is_number = _NUMBERS.fullmatch(name) and FIGURE.fullmatch(value)
+    return bool(is_number or _VARIABLES.fullmatch(name))

@@ -22,7 +22,7 @@ SECRET = "S3CR"
         f"curl -u bob:{SECRET} https://h", f"setenv HF_HOME /{SECRET}/x", f"mpirun -x MYVAR={SECRET} ./a",
         f"mpirun -genv MYVAR {SECRET} ./a", f"srun --export=NONE,MYVAR={SECRET} ./a", f"cd /x && MYVAR={SECRET} ./a",
         f'declare -x MYVAR="{SECRET} {SECRET}"', f"#SBATCH -A {SECRET}", f"#SBATCH --account={SECRET}",
-        f"clientSecret: {SECRET}", f"munge key: {SECRET}",
+        f"clientSecret: {SECRET}", f"PSK={SECRET}", f"munge key: {SECRET}",
         f"//registry/:_authToken={SECRET}", f"hf_{SECRET}abcdefghijkl",
         f"sk-ant-api03-{SECRET}abcdef",
         f"https://outlook.example/webhook/{SECRET}/x", f"scp -i ~/.ssh/{SECRET} a b", f"ssh -i /k/{SECRET}.pem node1",
