@@ -1,16 +1,21 @@
 """Build a bundle: the cases of a finding, their files and record, the site's files, and commands to repeat them."""
 
-import json
+import contextlib
 import pathlib
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import yaml
 
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import YamlFile
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted
-from kappa.core.ground.redaction import Anonymous
+from kappa.core.ground.redaction import Redaction, as_json
 from kappa.core.ground.whole_files import read_text
 from kappa.core.record.load import cases_of, parse_report, read
+from reports.show.private_words import redaction_of
 from reports.show.provenance import suite_revisions
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict
@@ -18,6 +23,14 @@ from reports.verdict.judge import Verdict
 from reports.verdict.state import State
 
 MOST_BYTES, MOST_FILES = 4 * 2**20, 2000
+# Redacting this much takes minutes.
+MOST_BYTES_IN_ALL = 16 * MOST_BYTES
+_MOST_YAML = 2**16
+_SECRET_FILES = re.compile(
+    r"\.?(?:netrc|pgpass|my\.cnf|env|git-credentials|npmrc|pypirc|htpasswd|vault[-_]token)"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519).*|krb5cc_.*|authorized_keys|known_hosts|kubeconfig|.*\.(?:pem|key|ppk|p12|pfx|jks|keytab|kdbx)|.*credentials?.*",
+    re.IGNORECASE,
+)
 _SITE_FILES = ("site.yaml", "expected.yaml", "references/*.y*ml")
 _FACTS = {"kernel": "kernel", "cpu_model": "processor", "mpi": "MPI"}
 _ABOUT = """\
@@ -36,7 +49,8 @@ Versions
 Commands to repeat the cases on the same nodes
 {commands}
 
-The names of nodes are original. The names of users, addresses and secrets are redacted.
+The names of nodes are original. The names of users, addresses and secrets are redacted. Environment variables and keys
+of the site's files have their values only if these explain performance.
 """
 
 
@@ -72,35 +86,71 @@ def _nothing(verdict: Verdict, failed: Sequence[CaseVerdict], finding: str) -> s
 def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
     """Return the texts of a bundle by their file names."""
     run = pathlib.Path(verdict.session.path).parent
-    # Hide the owner of the files, too, who may be another user.
-    hide = Anonymous({verdict.session.user, *_owners(run)})
-    left_out: list[str] = []
-    found: dict[str, str] = {}
+    hide = redaction_of(verdict)
+    left_out: dict[str, str] = {}
+    size = 0
+    # The record comes first: its hashes of programs stay readable in other files.
+    own = {"record.json": as_json(_record(verdict, cases)) + "\n", "README.txt": _about(verdict, cases)}
+    found = {name: hide.secrets(text, name) for name, text in own.items()}
     for name, path in (*_raw_files(cases, run), *_site_files(verdict)):
-        try:
-            text = read_text(path, MOST_BYTES)
-        except UnicodeDecodeError:
-            left_out.append(f"{name}: not a text file")
-        except OSError as err:
-            left_out.append(f"{name}: {err.strerror}")
+        if _SECRET_FILES.fullmatch(path.name) or ".ssh" in path.parts:
+            left_out[name] = "a file for secrets"
+        elif len(found) >= MOST_FILES + 2:
+            left_out[name] = f"more than {MOST_FILES} files"
         else:
-            if len(found) < MOST_FILES:
-                found[name] = clean(text)
-            else:
-                left_out.append(f"{name}: more than {MOST_FILES} files")
-    found["README.txt"] = _about(verdict, cases)
-    record = _record(verdict, cases)
-    # Read all texts first: one file shows that a name is a user's, and other files contain only the name.
-    for text in (*found.values(), json.dumps(record)):
-        hide.learn(text)
-    found = {name: hide.text(text, name) for name, text in found.items()}
-    found["record.json"] = json.dumps(hide.value(record, "record.json"), indent=1) + "\n"
-    found["REDACTED.txt"] = _redacted(hide, left_out)
-    return found
+            try:
+                size += path.stat().st_size
+                if size > MOST_BYTES_IN_ALL:
+                    left_out[name] = f"more than {MOST_BYTES_IN_ALL:,} bytes in all"
+                    continue
+                found[name] = _text(name, path, hide)
+            except UnicodeDecodeError:
+                left_out[name] = "not a text file"
+            except OSError as err:
+                left_out[name] = str(err.strerror)
+            except (InputError, RecursionError):
+                left_out[name] = "not valid YAML"
+    # Read all texts before: one file shows that a name is a user's, and other files contain only the name.
+    texts = {name: hide.names(text, name) for name, text in found.items()}
+    places: dict[str, str] = {}
+    for name in texts:
+        # Two names may differ only in what was redacted.
+        place = _shown_path(name, hide)
+        places[name] = place if place not in places.values() else f"{place}~{len(places)}"
+    shown = {places[name]: text for name, text in texts.items()}
+    shown["REDACTED.txt"] = _redacted(
+        hide, places, [f"{_shown_path(name, hide)}: {reason}" for name, reason in left_out.items()]
+    )
+    return shown
 
 
-def _redacted(hide: Anonymous, left_out: Sequence[str]) -> str:
-    lines = [f"{file}: {what}, {counted(count, 'time')}" for file, what, count in hide.taken_out()]
+def _text(name: str, path: pathlib.Path, hide: Redaction) -> str:
+    """Return the file at ``path`` without secrets.
+
+    :raises InputError: a file of the site is no valid YAML.
+    """
+    if name.startswith("site/"):
+        return _as_yaml(name, hide.site_value(YamlFile(path).value), hide)
+    text = clean(read_text(path, MOST_BYTES))
+    if path.suffix in (".yaml", ".yml") and len(text) <= _MOST_YAML:
+        with contextlib.suppress(InputError):
+            return _as_yaml(name, hide.value(YamlFile(path).value), hide)
+    return hide.secrets(text, name)
+
+
+def _as_yaml(name: str, value: object, hide: Redaction) -> str:
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+    hide.note(name, "comments left out")
+    return str(text)
+
+
+def _shown_path(path: str, hide: Redaction) -> str:
+    return "/".join(hide.text(part, "names of files") for part in path.split("/"))
+
+
+def _redacted(hide: Redaction, places: Mapping[str, str], left_out: Sequence[str]) -> str:
+    taken_out = hide.taken_out()
+    lines = [f"{places.get(file, file)}: {what}, {counted(count, 'time')}" for file, what, count in taken_out]
     return "\n".join(
         ["Redacted (equal replacements stand for equal originals):", *(lines or ["nothing"]), "",
          "Left out:", *(left_out or ["nothing"]), ""]
@@ -114,8 +164,9 @@ def _raw_files(cases: Iterable[CaseVerdict], run: pathlib.Path) -> Iterator[tupl
         for measurement, attempt in enumerate(case.measurements, start=1):
             folder = pathlib.Path(attempt.case.folder or "/").resolve()
             purpose = attempt.case.purpose or "first"
+            check = re.sub(r"\W", "_", str(attempt.case.check_class))
             if folder != run.resolve() and folder.is_relative_to(run.resolve()):
-                places.setdefault(folder, f"cases/{number}-{attempt.case.check_class}/{measurement}-{purpose}")
+                places.setdefault(folder, f"cases/{number}-{check}/{measurement}-{purpose}")
     for folder, name in places.items():
         inside = [other for other in places if other != folder and other.is_relative_to(folder)]
         for path in sorted(folder.rglob("*")):
@@ -172,10 +223,3 @@ def _command(case: CaseVerdict) -> str:
     if one.nodes and not one.local:
         words += ["-J", f"nodelist={','.join(one.nodes)}"]
     return shlex.join(words)
-
-
-def _owners(run: pathlib.Path) -> set[str]:
-    try:
-        return {run.owner()}
-    except (KeyError, OSError):
-        return set()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kappa.core.ground import figures, node_lists
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import figure
-from kappa.core.ground.redaction import without_secrets
+from kappa.core.ground.redaction import Redaction
 from kappa.core.ground.whole_files import read_end
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
 from kappa.core.vocabulary.checks import catalogue
@@ -23,6 +23,7 @@ from reports.show.heat_maps import heat_map_plots, pair_plots
 from reports.show.html_page import render_page
 from reports.show.mpi_libraries import library_listings
 from reports.show.node_strips import node_strips, without_strip
+from reports.show.private_words import redaction_of
 from reports.show.result_rows import BOUND_AT, docs_command, groups
 from reports.show.sparklines import HEIGHT, WIDTH
 from reports.show.timeline import timeline
@@ -44,7 +45,8 @@ from reports.verdict.summary import (
 from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 
 LINES, LINE_CHARS = 30, 400
-_END_BYTES = 2**16
+# More than is shown, because a secret may have several lines.
+_END_BYTES, _END_LINES = 2**14, 3 * LINES
 _WHEN = {
     "": "at first",
     SAME_ALLOCATION: "again in the same allocation",
@@ -87,7 +89,7 @@ class OutputTail:
     link: str
 
 
-def output_tails(failed: CaseVerdict, run: pathlib.Path, page: pathlib.Path) -> list[OutputTail]:
+def output_tails(failed: CaseVerdict, run: pathlib.Path, page: pathlib.Path, redaction: Redaction) -> list[OutputTail]:
     """Return the end of standard output and error of each measurement, oldest first; empty files are left out.
 
     Only files in the folder ``run`` count: a file elsewhere may belong to a later run, or to another program.
@@ -98,7 +100,7 @@ def output_tails(failed: CaseVerdict, run: pathlib.Path, page: pathlib.Path) -> 
     return [
         tail
         for attempt in failed.measurements
-        for tail in _tails(attempt.case, _WHEN.get(attempt.case.purpose, "") if several else "", run, page)
+        for tail in _tails(attempt.case, _WHEN.get(attempt.case.purpose, "") if several else "", run, page, redaction)
     ]
 
 
@@ -113,21 +115,22 @@ def link_to(file: pathlib.Path, page: pathlib.Path) -> str:
     return urllib.parse.quote(os.path.relpath(file, page.resolve()))
 
 
-def _tails(case: Case, when: str, run: pathlib.Path, page: pathlib.Path) -> Iterator[OutputTail]:
+def _tails(case: Case, when: str, run: pathlib.Path, page: pathlib.Path, redaction: Redaction) -> Iterator[OutputTail]:
     for what, path in (("standard output", case.output), ("standard error", case.error_output)):
         file = kept_file(path, run)
-        if file is None or not (text := _last_lines(file)):
+        if file is None or not (text := _last_lines(file, redaction)):
             continue
         yield OutputTail(", ".join(filter(None, (what, when))), text, link_to(file, page))
 
 
-def _last_lines(file: pathlib.Path) -> str:
+def _last_lines(file: pathlib.Path, redaction: Redaction) -> str:
     try:
-        text = read_end(file, _END_BYTES)
+        text = clean(read_end(file, _END_BYTES)).rstrip()
     except OSError as err:
         return f"(cannot be read: {err.strerror})"
     # Remove secrets before cutting, because a secret may span several lines or the end of a line.
-    lines = without_secrets(clean(text)).rstrip().splitlines()[-LINES:]
+    text = redaction.text("\n".join(text.splitlines()[-_END_LINES:]), file.name)
+    lines = text.splitlines()[-LINES:]
     return "\n".join(line if len(line) <= LINE_CHARS else f"{line[:LINE_CHARS]}…" for line in lines)
 
 
@@ -189,6 +192,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
     predictions = predicted_plots(predicted)
     evidence = ranked_evidence(verdict.cases)
     places = addresses(verdict.cases_in(State.FAIL))
+    redaction = redaction_of(verdict)
     return render_page(
         "report.html.j2",
         [*curves, *pairs, *predictions],
@@ -197,7 +201,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         address=address,
         address_of=lambda failed: places[id(failed)],
         acknowledged=lambda failed: _acknowledged(verdict, failed),
-        tails=lambda failed: output_tails(failed, run, folder or run),
+        tails=lambda failed: output_tails(failed, run, folder or run, redaction),
         session=verdict.session,
         groups=groups(verdict.cases, past),
         last=past.last,

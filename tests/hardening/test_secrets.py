@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from kappa.app.command.main import main
-from kappa.core.ground.redaction import redacted, without_secrets
+from kappa.core.ground.redaction import Redaction, redacted
 from reframe_checks.base.job_files import FOLDER
 from tests.unit.reports.samples import complete, latency
 
@@ -64,18 +64,18 @@ def test_an_option_with_the_name_of_a_secret(option):
     ],
 )  # fmt: skip
 def test_what_a_job_printed(line):
-    shown = without_secrets(f"before\n{line}\nafter")
+    shown = Redaction().text(f"before\n{line}\nafter", "out")
     assert SECRET not in shown and "REDACTED" in shown and shown.startswith("before\n")
     assert shown.endswith("\nafter") or "RSA" in line
 
 
 def test_output_without_secrets_stays_as_it_is():
     text = "bandwidth: 4.2 GB/s\nkeys: 3\nsrun: error: node2: task 1: Segmentation fault\n[1/2] a@b http://c:80/d\n"
-    assert without_secrets(text) == text
+    assert Redaction().text(text, "out") == text
 
 
 def test_a_line_of_megabytes_is_no_trap():
-    assert len(without_secrets("a" * 2_000_000)) == 2_000_000
+    assert len(Redaction().text("a" * 2_000_000, "out")) == 2_000_000
 
 
 def test_other_options_stay_as_they_are():

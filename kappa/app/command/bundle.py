@@ -13,8 +13,10 @@ _DESCRIPTION = """\
 Pack the evidence for one finding into an archive for a vendor's ticket: the raw output of the measurements, the record,
 the site's files, versions, and the commands that repeat it.
 
-Kappa removes user names, addresses and secrets, and lists each place in REDACTED.txt. It keeps the names of nodes.
-Read the archive before you send it: Kappa cannot know everything that is private.
+Kappa removes user names, addresses and secrets, also from names of files. An environment variable or a key of the
+site's files has its value only if it explains performance. The archive keeps the names of nodes. Its REDACTED.txt lists
+what was redacted in each file, and which files were left out. Read the archive before you send it: Kappa cannot know
+everything that is private.
 
 FINDING is a suspect node, a check, a case, or the number of a failure in the verdict's list.
 
