@@ -59,8 +59,8 @@ _KNOWN_FORM = re.compile(
     | https?://[^\s"'<>]{0,300}?(?i:hook)[^\s"'<>]*       # webhooks
     | (?<![^\s"'=,;])[^\s"'=,;]{0,300}?                   # paths of keys, from the beginning of the word
         (?:\.ssh/|\bid_(?:rsa|dsa|ecdsa|ed25519)|\.(?:pem|ppk|p12|pfx|keytab)\b|\bkrb5cc_)[^\s"'=,;]*
-    | (?i:(?<=\bbearer\ )|(?<=\bsshpass\ -p\ )|(?<=\bpassword\ )(?:is\ )?)\S+   # values behind a blank
-    | (?<=\s-u\ )[^\s:]+:\S+
+    | (?i:(?<=\bbearer\ )|(?<=\bsshpass\ -p\ )|(?<=\bpassword\ )|(?<=\bpassphrase\ ))(?:is\ )?\S+  # behind a blank
+    | (?:(?<=\s-u)|(?<=\s-u\ )|(?<=-user\ )|(?<=-user=))[^\s:]+:\S+      # user and password of curl
     """,
     re.VERBOSE,
 )
