@@ -17,7 +17,7 @@ from kappa.core.ground.pseudonyms import Pseudonyms
 from kappa.core.ground.shown_names import FIGURE, shows_site_key, shows_variable
 
 REDACTED = "REDACTED"
-_REPLACEMENT = re.compile(rf"{REDACTED}|\b(?:user|mail|address)-\d+")
+_REPLACEMENT = re.compile(rf"{REDACTED}\b(?!\.txt)|\b(?:user|mail|address)-\d+")
 _MOST_SECRETS = 200
 _QUOTED = r"\"(?:[^\"\\\n]|\\.)*\"[^\s,;})\]]*|'[^'\n]*'[^\s,;})\]]*"
 # A part of the name of a secret.
@@ -142,7 +142,9 @@ class Redaction:
         """Return a value of a site's description, expectations or references: only allowed keys have their values."""
         if isinstance(value, dict):
             return {
-                self._free(str(key)): self._entry(key, item) if shows_site_key(key, item) else self.site_value(item)
+                self._free(str(key)): self._entry(key, item)
+                if shows_site_key(key, item) or shows_variable(str(key), str(item))
+                else self.site_value(item)
                 for key, item in value.items()
             }
         if isinstance(value, list):

@@ -153,12 +153,12 @@ partitions:
     cores: {per_node: 48}
     access: [--account=siteproj7]
     prepare_cmds: ["export VAULT=site-prepare-secret"]
-environments: {system: {features: [osu], env_vars: {DB_PASSWORD: site-env-pw, UCX_TLS: rc}}}
+environments: {system: {features: [osu], env_vars: {DB_PASSWORD: site-env-pw, UCX_TLS: rc}, rendezvous: {UCX_RNDV: 64}}}
 notify: {webhook: "https://hooks.example/services/site-webhook", mail: theodora@uni.example, note: site-free-note}
 """
 SITE_SECRETS = ("site-env-token", "licence-host", "siteproj7", "site-prepare-secret", "site-env-pw", "site-webhook",
                 "theodora", "site-free-note")  # fmt: skip
-SITE_KEPT = ("OMPI_MCA_pml: ucx", "per_node: 48", "- network", "UCX_TLS: rc", "nodes: 4")
+SITE_KEPT = ("OMPI_MCA_pml: ucx", "per_node: 48", "- network", "UCX_TLS: rc", "UCX_RNDV: 64", "nodes: 4")
 
 
 def a_run(folder, files):
