@@ -287,7 +287,8 @@ def test_reference_without_source_is_incomplete(suite, references):
 def damaged_suite(tmp_path):
     """A copy of some checks of the suite, which can be broken, and the environment that uses it."""
     copy = tmp_path / "reframe_checks"
-    shutil.copytree(REPOSITORY / "reframe_checks", copy, ignore=shutil.ignore_patterns("application", "network"))
+    left_out = shutil.ignore_patterns("application", "network", "storage")
+    shutil.copytree(REPOSITORY / "reframe_checks", copy, ignore=left_out)
     return copy, {"checks": copy, "PYTHONPATH": str(tmp_path)}
 
 
