@@ -24,9 +24,9 @@ def run(*command, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def documented(block, cwd):
+def documented(block, cwd, commit=""):
     (commands,) = re.findall(rf"^```{block}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    return run("bash", "-euc", commands, cwd=cwd)
+    return run("bash", "-euc", commands.replace("COMMIT", commit), cwd=cwd)
 
 
 def release(tree, into, *options):
@@ -75,6 +75,14 @@ def test_documented_commands_verify_and_install_a_release(signed, tmp_path):
     assert installed.returncode == 0, installed.stderr
     version = run(folder / "kappa/bin/kappa", "--version", cwd=tmp_path)
     assert version.returncode == 0, version.stderr
+
+
+def test_documented_commands_build_the_same_release_again(signed, tree, tmp_path):
+    assert run("git", "clone", "--quiet", tree, tmp_path / "checkout", cwd=tmp_path).returncode == 0
+    shutil.copy(signed / "SHA256SUMS", tmp_path / "checkout")
+    commit_id = run("git", "rev-parse", "HEAD", cwd=tree).stdout.strip()
+    rebuilt = documented("rebuild", tmp_path / "checkout", commit_id)
+    assert rebuilt.returncode == 0, rebuilt.stdout + rebuilt.stderr
 
 
 def append(folder, name):
