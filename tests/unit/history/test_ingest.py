@@ -425,8 +425,9 @@ def test_what_got_into_a_former_history_breaks_no_later_reading(tmp_path, hostil
     (path,) = files(history)
     with duckdb.connect() as database:
         database.execute(
-            f"COPY (SELECT * REPLACE ({hostile}) FROM read_parquet(?) WHERE value = 3) TO ? (FORMAT parquet)",
-            [str(path), str(tmp_path / "hostile.parquet")],
+            f"COPY (SELECT * REPLACE ({hostile}) FROM read_parquet(?) WHERE value = 3)"
+            f" TO '{tmp_path / 'hostile.parquet'}' (FORMAT parquet)",  # DuckDB 1.1 takes no parameter here
+            [str(path)],
         )
     (history / "month=9999-12").mkdir()
     (tmp_path / "hostile.parquet").rename(history / "month=9999-12" / path.name)
