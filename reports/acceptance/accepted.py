@@ -6,11 +6,12 @@ import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 
+from kappa.core.sites.contract import Clause, Contract
+
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted, figure
 from kappa.core.ground.whole_files import sync_folder, sync_tree
-from kappa.core.sites.contract import Clause, Contract
 from kappa.core.sites.derived_clauses import Retained
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.dossier import seal_of, verify

@@ -8,45 +8,30 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
-from reports.acceptance.campaign import ACCEPTED, ENERGY, REPORT, Campaign, is_result
-from reports.acceptance.dossier_page import Raw, render, renderer, to_pdf
-from reports.acceptance.judge import ContractVerdict, judge
-from reports.acceptance.listing import to_json, without_prose
-from reports.acceptance.measured import (
-    LEFT_OUT,
-    MEASURED,
+from reports.acceptance.campaign.folder import Campaign
+from reports.acceptance.campaign.layout import ACCEPTED, ENERGY, LOG, MEASURED, REPORT, SUMS, is_result
+from reports.acceptance.campaign.measured import (
     NOT_RAW,
-    SUMS,
     WITHOUT_CHAIN,
     RawFile,
     ended_attempts,
     left_out,
     load_measured,
 )
-from reports.acceptance.outage_log import LOG, altered_raw, load_log
-from reports.acceptance.outage_weeks import check_weeks
-from reports.acceptance.retained import copy_of, damage_of
-from reports.acceptance.set_aside import set_aside, set_aside_operations
-from reports.acceptance.signature import (
-    MANIFEST,
-    SignatureState,
-    check,
-    differences,
-    files_below,
-    is_signature,
-    manifest_of,
-    member_text,
-    sha256,
-    sign,
-)
+from reports.acceptance.campaign.seal import HTML, LEFT_OUT, PDF, VERDICT, Proof, check_seal
+from reports.acceptance.campaign.set_aside import set_aside, set_aside_operations
+from reports.acceptance.campaign.signature import MANIFEST, files_below, manifest_of, member_text, sha256, sign
+from reports.acceptance.contract import binding_contract
+from reports.acceptance.dossier_page import Raw, render, renderer, to_pdf
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ContractVerdict
+from reports.acceptance.listing import to_json, without_prose
 
-HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
-_WRITTEN = (HTML, PDF, VERDICT, LEFT_OUT, MANIFEST)
 RAW_LIMIT = 64 << 20
 _GENERATOR = re.compile(r'<meta name="generator" content="[^"<>]*">')
 
@@ -128,105 +113,37 @@ def evidence_of(folder: pathlib.Path) -> str:
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
 
-@dataclass(frozen=True)
-class Proof:
-    """Hold the result of a verification: ``problems``, parts that could not be checked, and ``good`` parts."""
-
-    problems: list[str]
-    unchecked: list[str]
-    good: list[str]
-
-    @property
-    def exit_status(self) -> int:
-        return 1 if self.problems else 2 if self.unchecked else 0
-
-
 def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     """Check a dossier against its manifest, its signatures, and the verdict that its raw results give.
 
     :param keys: the keys of all who must have signed; see ``signature.check``.
     :raises InputError: ``folder`` is not a dossier.
     """
-    proof = _seal(folder, keys)
-    problems, unchecked, good = proof.problems, proof.unchecked, proof.good
-    signatures = len(good)
-    if not problems:
-        problems += _log_problems(folder, keys, unchecked, good)
-        problems += _measured_problems(folder, unchecked, good)
-        problems += _accepted_problems(folder, unchecked, good)
-    if not problems:
-        verdict = judge(Campaign(folder))
-        parties = len(verdict.contract.parties)
-        if not keys and 0 < signatures < parties:
-            unchecked.append(f"signed by {signatures} of {parties} parties: name the key of each party with --key")
-        evidence = evidence_of(folder)
-        problems += _verdict_problems(folder, verdict, good)
-        page = render(verdict, _raw_of(folder), left_out(folder), evidence)
-        problems += _page_problems(folder, page, unchecked, good)
-        for one in (*set_aside(verdict.attempts), *set_aside_operations(folder)):
-            (unchecked if one.doubtful else good).append(str(one))
-        good.append(f"the raw results give the verdict: {verdict.acceptance.word}")
-        good.append(f"evidence, to compare with the signed paper: {evidence}")
-        good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
+    proof = check_seal(folder, keys)
+    if proof.problems:
+        return proof
+    signatures = len(proof.good)
+    contract = binding_contract(folder)
+    for clause in contract.clauses:
+        proof.add(clause.prove(folder, keys))
+    proof.problems.extend(_measured_problems(folder, proof.unchecked, proof.good))
+    if proof.problems:
+        return proof
+    verdict = judge(Campaign(folder))
+    if not keys and 0 < signatures < len(contract.parties):
+        proof.unchecked.append(
+            f"signed by {signatures} of {len(contract.parties)} parties: name the key of each party with --key"
+        )
+    evidence = evidence_of(folder)
+    proof.problems.extend(_verdict_problems(folder, verdict, proof.good))
+    page = render(verdict, _raw_of(folder), left_out(folder), evidence)
+    proof.problems.extend(_page_problems(folder, page, proof.unchecked, proof.good))
+    for attempt in (*set_aside(verdict.attempts), *set_aside_operations(folder)):
+        (proof.unchecked if attempt.doubtful else proof.good).append(str(attempt))
+    proof.good.append(f"the raw results give the verdict: {verdict.acceptance.word}")
+    proof.good.append(f"evidence, to compare with the signed paper: {evidence}")
+    proof.good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return proof
-
-
-def _seal(folder: pathlib.Path, keys: Sequence[str]) -> Proof:
-    """Return what the manifest and the signatures show; ``good`` has a line for each good signature."""
-    proof = Proof(differences(folder), [], [])
-    foreign = [name for name in files_below(folder) if not (name in _WRITTEN or is_result(name) or is_signature(name))]
-    proof.problems.extend(f"not part of a dossier: {clean(name)}" for name in foreign)
-    lists = {SignatureState.BAD: proof.problems, SignatureState.GOOD: proof.good}
-    for signature in check(folder, keys):
-        lists.get(signature.check, proof.unchecked).append(signature.words)
-    return proof
-
-
-def seal_of(dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
-    """Check manifest and signatures of an accepted dossier.
-
-    :param keys: fingerprints of GnuPG and public keys of minisign, as in a contract; each must have signed.
-    """
-    with tempfile.TemporaryDirectory(prefix="kappa-keys-") as scratch:
-        files = {str(pathlib.Path(scratch, f"{number}.pub")): key for number, key in enumerate(keys) if key[:2] == "RW"}
-        for file, key in files.items():
-            pathlib.Path(file).write_text(f"untrusted comment: minisign public key\n{key}\n", encoding="ascii")
-        named = {key: file for file, key in files.items()}
-        proof = _seal(dossier, [named.get(key, key) for key in keys])
-    found = proof.problems or damage_of(dossier)
-    for file, key in files.items():
-        found = [line.replace(file, key) for line in found]
-    return Proof(found, proof.unchecked, proof.good)
-
-
-def _accepted_problems(folder: pathlib.Path, unchecked: list[str], good: list[str]) -> list[str]:
-    """Return what manifests and signatures of the accepted dossiers show, each with the place of the dossier."""
-    problems: list[str] = []
-    for clause in Campaign(folder).contract.clauses:
-        dossier = copy_of(folder, clause)
-        if clause.retained and dossier.is_dir():
-            proof = seal_of(dossier, clause.retained.keys)
-            of_kind = (proof.problems, problems), (proof.unchecked, unchecked), (proof.good, good)
-            for lines, target in of_kind:
-                target += [f"{ACCEPTED}/{clause.id}: {line}" for line in lines]
-    return problems
-
-
-def _log_problems(folder: pathlib.Path, keys: Sequence[str], unchecked: list[str], good: list[str]) -> list[str]:
-    """Return the problems of the outage log, its raw answers and the signatures of its weeks."""
-    if not (folder / LOG).exists():
-        return []
-    try:
-        log = load_log(folder)
-    except InputError as err:
-        return [str(err)]
-    too_large = {file.path for file in left_out(folder)}
-    problems = [line for line in altered_raw(folder, log) if line.rpartition(" ")[2] not in too_large]
-    weeks = check_weeks(folder, log, list(Campaign(folder).contract.parties), keys)
-    good.append(f"{LOG}: {log.lines} lines, each with the hash of the one before; the last is {log.last_hash}")
-    good += weeks.good
-    unchecked += weeks.unchecked
-    return problems + weeks.problems
 
 
 def _measured_problems(folder: pathlib.Path, unchecked: list[str], good: list[str]) -> list[str]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kappa.core.sites.energy_clause import Energy
+
 from kappa.core.ground import node_lists
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import duration, figure
 from kappa.core.record.model import Case
-from kappa.core.sites.energy_clause import Energy
 from reports.acceptance.energy_readings import BMC, RAPL, SENSOR, Meter, Meters, Reading
 
 _T = TypeVar("_T")

@@ -22,9 +22,8 @@ from msgspec import Meta, Struct
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.node_lists import unfolded
+from kappa.core.ground.node_lists import MAX_NODES, unfolded
 from kappa.core.ground.whole_files import opened
-from kappa.core.sites.outage_clauses import MOST_NODES
 from reports.acceptance.campaign import ENERGY
 
 LINE_LIMIT = 1 << 20
@@ -137,7 +136,7 @@ def _lines(paths: Iterable[pathlib.Path]) -> Iterator[tuple[pathlib.Path, int, b
 # A collector writes the same list a million times.
 @functools.lru_cache(1024)
 def _nodes(text: str) -> tuple[str, ...]:
-    return unfolded(text, MOST_NODES)
+    return unfolded(text, MAX_NODES)
 
 
 def reading_of(line: _MeterLine) -> tuple[str, Reading]:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kappa.core.ground.figures import figure
 from kappa.core.sites.contract import Clause
+
+from kappa.core.ground.figures import figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

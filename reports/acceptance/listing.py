@@ -1,22 +1,13 @@
 """Print plan and verdict of an acceptance on a terminal, and write the verdict as strict JSON."""
 
 import json
-import math
-from dataclasses import asdict
 from typing import Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
-from kappa.core.sites.contract import Clause, Contract
-from reports.acceptance import duration_figures, mix_figures
-from reports.acceptance.index_verdict import IndexVerdict
-from reports.acceptance.judge import ClauseOutcome, ClauseVerdict, ContractVerdict
-from reports.acceptance.outage_page import planned_availability, planned_tests
-from reports.acceptance.outage_verdict import OutageVerdict
+from reports.acceptance.kinds.clause import ClauseOutcome, ClauseVerdict, Contract, ContractVerdict
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
-from reports.acceptance.retained import RetainedVerdict
 
-_HOURS = ("period", "up", "unscheduled", "scheduled", "removed", "not_observed")
 # Keys with explanations only: a later version of the suite may change their wording.
 _PROSE = ("statistic", "method", "problems", "remarks", "families")
 
@@ -30,18 +21,10 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     for item in planned.items:
         nodes = NOTHING if item.nodes is None else counted(item.nodes, "node")
         say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {_time(item)} on {nodes}")
-    for clause, why in planned.unresolved.items():
-        say(f"  {clause} INCOMPLETE: {why}")
-    for test in planned_tests(contract):
-        say("\n".join(f"  {line}" for line in (f"{test.clause.id} {test.clause.statistic}", *test.lines, *test.plot)))
-    for one in contract.clauses:
-        if one.availability:
-            say(f"  {one.id} {one.statistic}: {planned_availability(one.availability)}")
-        lines = _operation_lines(one)
-        if lines:
-            say("\n".join(f"  {line}" for line in (f"{one.id} {one.statistic} {one.requirement}", *lines)))
-    for rerun in planned.reruns:
-        say("\n".join(f"  {line}" for line in rerun.lines))
+    for name, why in planned.unresolved.items():
+        say(f"  {name} INCOMPLETE: {why}")
+    for clause, plan in planned.clauses:
+        say("\n".join(f"  {line}" for line in (f"{clause.id} {clause.statistic} {clause.required}", *plan.lines)))
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
     bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)
@@ -52,12 +35,6 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     )
 
 
-def _operation_lines(clause: Clause) -> list[str]:
-    if clause.mix:
-        return mix_figures.plan_lines(clause.mix)
-    return duration_figures.plan_lines(clause.duration, clause.id) if clause.duration else []
-
-
 def _time(item: PlannedSeries) -> str:
     if item.estimate is None:
         return "unknown time"
@@ -66,14 +43,28 @@ def _time(item: PlannedSeries) -> str:
 
 def show_verdict(verdict: ContractVerdict) -> None:
     """Print the verdict and the outcome of each clause."""
-    from reports.acceptance.dossier_page import headline, measured  # noqa: PLC0415 (loads Jinja)
-
     say(f"{verdict.acceptance.symbol} {verdict.acceptance.word}. {headline(verdict)}")
-    for clause in verdict.clauses:
-        why = "; ".join(clause.problems[:2]) if clause.without_waiver is ClauseOutcome.INCOMPLETE else ""
-        asked = f"{measured(clause)}, required {clause.clause.requirement} ({clause.clause.statistic})"
-        doubt = "".join(f"; ◍ {one}" for one in clause.doubts)
-        say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}{doubt}")
+    for judged in verdict.clauses:
+        clause = judged.clause
+        why = "; ".join(judged.problems[:2]) if judged.without_waiver is ClauseOutcome.INCOMPLETE else ""
+        values = f"{clause.measured(judged)}, required {clause.required} ({clause.statistic})"
+        doubts = "".join(f"; ◍ {doubt}" for doubt in judged.doubts)
+        say(f"  {judged.outcome.symbol} {judged.outcome.word:<10} {clause.id:<8} {why or values}{doubts}")
+
+
+def headline(verdict: ContractVerdict) -> str:
+    """Return the verdict in one sentence."""
+    counts = [(count_mandatory(verdict, outcome), outcome.word) for outcome in ClauseOutcome]
+    outcomes = ", ".join(f"{number} {word}" for number, word in counts if number)
+    total = sum(number for number, _ in counts)
+    optional = len(verdict.clauses) - total
+    besides = f" {counted(optional, 'optional clause')} without effect on the verdict." if optional else ""
+    less = f" The contract {verdict.families}." if str(verdict.families) else ""
+    return f"{counted(total, 'mandatory clause')}: {outcomes or 'none'}.{besides}{less}"
+
+
+def count_mandatory(verdict: ContractVerdict, outcome: ClauseOutcome) -> int:
+    return sum(judged.outcome is outcome for judged in verdict.clauses if judged.clause.mandatory)
 
 
 def say(line: str) -> None:
@@ -88,7 +79,7 @@ def to_json(verdict: ContractVerdict) -> str:
         "title": verdict.contract.title,
         "system": verdict.contract.system,
         "families": {"expected": verdict.families.expected, "offered": verdict.families.offered},
-        "clauses": [_clause(clause) for clause in verdict.clauses],
+        "clauses": [clause_document(clause) for clause in verdict.clauses],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -100,11 +91,12 @@ def without_prose(document: str) -> str:
     :raises RecursionError: the document is nested too deeply.
     """
     return json.dumps(
-        json.loads(document, object_pairs_hook=lambda pairs: [one for one in pairs if one[0] not in _PROSE])
+        json.loads(document, object_pairs_hook=lambda pairs: [pair for pair in pairs if pair[0] not in _PROSE])
     )
 
 
-def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
+def clause_document(verdict: ClauseVerdict) -> dict[str, Any]:
+    """Return the verdict on a clause as a document for JSON."""
     clause, interval = verdict.clause, verdict.interval
     return {
         "id": clause.id,
@@ -118,62 +110,16 @@ def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
         "value": verdict.value,
         "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
         "samples": [
-            {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt,
-             **({"energy": asdict(sample.energy)} if sample.energy else {})}
+            {
+                "repeat": sample.repeat,
+                "value": sample.value,
+                "nodes": sample.nodes,
+                "attempt": sample.attempt,
+                **sample.figures,
+            }
             for sample in verdict.samples
         ],
-        **({"energy": {"source": clause.energy.source, "declared": clause.energy.declared}} if clause.energy else {}),
-        **({"outages": _outages(verdict.outages)} if verdict.outages else {}),
-        **({"retained": _retained(verdict.retained)} if verdict.retained else {}),
-        **({"index": _index(verdict.index)} if verdict.index else {}),
-        **({"operations": [{"repeat": one.repeat, **one.figures} for one in verdict.operations]}
-           if verdict.operations else {}),
+        **clause.document(verdict),
         "problems": verdict.problems,
         "remarks": verdict.remarks,
     }
-
-
-def _retained(found: RetainedVerdict) -> dict[str, Any]:
-    """Return each figure in the unit of its clause; ``committed`` is the accepted contract's threshold."""
-    return {
-        "accepted_on": str(found.accepted_on),
-        "next_due": found.next_due and str(found.next_due),
-        "figures": [
-            {
-                "committed": one.accepted.clause.threshold,
-                "accepted": one.accepted.value,
-                "share": one.share,
-                "met": one.met,
-                "changes": [change.name for change in one.changes],
-                "rerun": _clause(one.now),
-            }
-            for one in found.figures
-        ],
-    }
-
-
-def _index(found: IndexVerdict) -> list[dict[str, Any]]:
-    return [
-        {"clause": one.verdict.clause.id, "reference": one.reference, "weight": one.weight, "rate": one.rate}
-        for one in found.pieces
-    ]
-
-
-def _outages(found: OutageVerdict) -> dict[str, Any]:
-    """Times in hours, of a clause about nodes in node-hours; a bound that is infinite is ``null``."""
-    account, test = found.figures.account, found.test
-    means = {"mtbf": found.mtbf, "mtti": found.mtti}
-    return {
-        "begin": found.period.begin,
-        "end": found.figures.end,
-        "test": {"length": test.length, "allowed": test.allowed, "buyer_risk": test.buyer_risk,
-                 "vendor_risk": test.vendor_risk} if test else None,
-        "interrupts": len(found.figures.interrupts),
-        "hours": {name: getattr(account, name) for name in _HOURS},
-        **{
-            name: {"value": mean.value, "low": mean.low, "high": mean.high if math.isfinite(mean.high) else None}
-            for name, mean in means.items()
-        },
-        "trend": found.trend.score if found.trend else None,
-        "disputed": [str(number) for number in found.disputed],
-    }  # fmt: skip

@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kappa.core.sites.contract import Clause
+
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted, figure
-from kappa.core.sites.contract import Clause
 from kappa.core.sites.operation_clauses import JobMix, OperationTime
 from reports.acceptance import duration_figures, mix_figures
 from reports.acceptance.clause_statistics import value_of

@@ -1,25 +1,18 @@
 """Plan the runs that a contract needs: series, repeats, nodes and approximate time."""
 
-from __future__ import annotations
-
 import pathlib
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
-from kappa.core.sites.contract import Clause, Contract
-from kappa.core.sites.energy_clause import RUN
-from reports.acceptance.campaign import CaseSeries, Families, selects
-from reports.acceptance.mix_figures import MixPlan, mix_plan
-from reports.acceptance.outage_page import planned_tests
-
-if TYPE_CHECKING:
-    from reports.acceptance.accepted import PlannedRerun
+from kappa.core.record.series import CaseSeries
+from reports.acceptance.campaign.folder import Families
+from reports.acceptance.kinds.clause import Clause, ClausePlan, Contract, MeasuredSeries, Planning
 
 # The most stored reports to read for run times.
 REPORTS_READ = 20
@@ -69,32 +62,38 @@ class PlannedSeries:
 
 @dataclass(frozen=True)
 class AcceptancePlan:
-    """Hold the plan of an acceptance run. ``unresolved``: id of a clause without a series -> reason."""
+    """Hold the plan of an acceptance run. ``unresolved``: id of a clause without a series -> reason.
+
+    ``clauses``: (clause, its plan) of those that say more than their series.
+    """
 
     items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
-    families: Families = field(default_factory=Families)
-    reruns: tuple[PlannedRerun, ...] = ()
-    """Plans of the contract's retained clauses."""
+    families: Families
+    clauses: tuple[tuple[Clause, ClausePlan], ...]
 
 
-def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, list[float]]) -> AcceptancePlan:
-    """Find the series of each clause among the cases that the site offers, in the contract's order.
+def plan(
+    planning: Planning,
+    wanted: Sequence[MeasuredSeries],
+    offered: Sequence[Offer],
+    times: dict[CaseSeries, list[float]],
+) -> AcceptancePlan:
+    """Find each series of the contract among the cases that the site offers, in the contract's order.
 
+    :param wanted: see ``wanted_series``.
     :param times: series -> run times in seconds.
     """
-    clauses: dict[CaseSeries, list[Clause]] = {}
+    clauses: dict[CaseSeries, list[MeasuredSeries]] = {}
     unresolved: dict[str, str] = {}
     offers = {offer.series: offer for offer in offered}
-    for clause in contract.clauses:
-        if clause.block:
-            continue
-        found = [offer for offer in offered if selects(clause.selector, offer.case)]
-        problem = _problem(clause, found)
+    for clause in wanted:
+        matching = [offer for offer in offered if clause.selects(offer.case)]
+        problem = _problem(clause, matching)
         if problem:
             unresolved[clause.id] = problem
         else:
-            clauses.setdefault(found[0].series, []).append(clause)
+            clauses.setdefault(matching[0].series, []).append(clause)
     return AcceptancePlan(
         items=tuple(
             PlannedSeries(
@@ -109,7 +108,16 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, l
         ),
         unresolved=unresolved,
         families=_families([offers[series].case for series in clauses], offered),
+        clauses=tuple((clause, plan) for clause in planning.contract.clauses if (plan := clause.plan(planning))),
     )
+
+
+def wanted_series(planning: Planning) -> list[MeasuredSeries]:
+    """Return every series that the clauses of the contract need.
+
+    :raises InputError: an input of a clause is not usable.
+    """
+    return [series for clause in planning.contract.clauses for series in clause.series(planning)]
 
 
 def _families(asked: Iterable[Case], offered: Iterable[Offer]) -> Families:
@@ -118,18 +126,13 @@ def _families(asked: Iterable[Case], offered: Iterable[Offer]) -> Families:
     return Families(tuple(sorted({case.family for case in asked})), tuple(sorted(could)))
 
 
-def _problem(clause: Clause, found: list[Offer]) -> str:
-    if not found:
-        return f"the selector matches no case of the site ({clause.selector})"
-    if len(found) > 1:
-        names = ", ".join(str(offer.series) for offer in found)
-        return f"the selector matches {len(found)} series instead of one: {names}"
-    declared = found[0].case.declared_metrics
-    # Checks do not declare values per node.
-    whole_run = clause.energy and clause.selector.metric == RUN
-    if not whole_run and clause.statistic.kind != "every_node" and clause.selector.metric not in declared:
-        return f"the check has no metric {clause.selector.metric}; its metrics are {', '.join(declared)}"
-    return ""
+def _problem(clause: MeasuredSeries, matching: list[Offer]) -> str:
+    if not matching:
+        return f"the selector matches no case of the site ({clause})"
+    if len(matching) > 1:
+        names = ", ".join(str(offer.series) for offer in matching)
+        return f"the selector matches {len(matching)} series instead of one: {names}"
+    return clause.misfit(matching[0].case)
 
 
 def _estimate(times: list[float], offer: Offer) -> Estimate | None:
@@ -156,11 +159,11 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float
 
 
 def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
-    """Return the plan as a document for JSON.
+    """Return the plan as a document for JSON, with times in seconds.
 
-    Times are in seconds, lengths of reliability tests in hours or node-hours.
+    The plans of clauses are in lists by their kind.
     """
-    return {
+    document: dict[str, Any] = {
         "contract": contract.title,
         "system": contract.system,
         "series": [
@@ -177,29 +180,8 @@ def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
             for item in planned.items
         ],
         "unresolved": planned.unresolved,
-        "reliability": [
-            {
-                "clause": one.clause.id,
-                "unit": one.clause.unit,
-                "length": one.test.length,
-                "hours": one.hours,
-                "allowed": one.test.allowed,
-                "buyer_risk": one.test.buyer_risk,
-                "vendor_risk": one.test.vendor_risk,
-            }
-            for one in planned_tests(contract)
-        ],
-        "retained": [one.document for one in planned.reruns],
-        "mixes": [
-            {"clause": clause.id, "repeats": clause.repeats, **_mix(mix_plan(clause.mix))}
-            for clause in contract.clauses
-            if clause.mix
-        ],
     }
-
-
-def _mix(found: MixPlan) -> dict[str, Any]:
-    return {
-        "jobs": found.jobs, "node_seconds": found.node_seconds, "least_s": found.least_s, "packed_s": found.packed_s,
-        "highest_efficiency": found.highest,
-    }  # fmt: skip
+    for clause, clause_plan in planned.clauses:
+        kind = str(clause.__struct_config__.tag)
+        document.setdefault(kind, []).append({"clause": clause.id, **clause_plan.document})
+    return document

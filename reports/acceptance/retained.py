@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kappa.core.sites.contract import Clause, Contract
 from msgspec import structs
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import Clause, Contract
 from kappa.core.sites.derived_clauses import AgreedChange
 from reports.acceptance.campaign import ACCEPTED, SPACK_LOCK, Attempt, Campaign, CaseSeries
 from reports.acceptance.signature import differences, is_signature

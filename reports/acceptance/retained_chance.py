@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
+from kappa.core.sites.contract import Statistic
 from numpy.typing import NDArray
 from scipy import special
 
 from kappa.core.ground.figures import counted, figure
-from kappa.core.sites.contract import Statistic
 from reports.acceptance.judge import ClauseVerdict
 
 DRAWS = 200_000

@@ -12,7 +12,7 @@ from typing import Any
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
-from reports.acceptance.campaign import CaseSeries
+from kappa.core.record.series import CaseSeries
 
 REPORT = "run-report.json"
 # The most runs to read, newest first.

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.ground.order_statistics import Interval, Statistic, interval_of
 from kappa.core.record.model import Case
-from kappa.core.sites.contract import Statistic
-from reports.acceptance.clause_statistics import Interval, interval_of
 from reports.show.curve_plots import points_of
 from reports.show.provenance import Listing
 

@@ -8,8 +8,7 @@ from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.documents import SIZE_LIMIT, require_sound
 from kappa.core.ground.folders import SITES, only_site
 from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
-from kappa.core.sites import contract, derivation, expected, site_file
-from kappa.core.sites.contract import Contract, load_contract
+from kappa.core.sites import derivation, expected, site_file
 from kappa.core.sites.derivation import Unexplained
 from kappa.core.sites.expected import Expected, read_expected
 from kappa.core.sites.references import check_references
@@ -118,12 +117,6 @@ class Site:
         """Return the features that the site lacks for cases of ``mode`` without a reason."""
         return derivation.unexplained(self.description, self.expected, mode) if self.description else []
 
-    @functools.cached_property
-    def contract(self) -> Contract | None:
-        """The contract in ``acceptance.yaml``; ``None`` without the file."""
-        path = self.folder / contract.FILE
-        return load_contract(path, self.description) if path.exists() else None
-
     def require_description(self) -> None:
         """Read ``site.yaml``, if it exists."""
         _ = self.description
@@ -135,7 +128,7 @@ class Site:
     def require_sound(self) -> None:
         """Read every file that was not read yet, so that no run fails later because of one of them."""
         self.require_references()
-        _ = self.expected, self.contract
+        _ = self.expected
 
     def require_references(self) -> None:
         """Check the files in ``references`` against the vocabulary and ``site.yaml``."""

@@ -10,9 +10,11 @@ import uuid
 import pytest
 import yaml
 
-from kappa.core.sites.contract import load_contract
-from reports.acceptance.campaign import CONTRACT, REPORT, Campaign, CaseSeries
-from reports.acceptance.measured import MEASURED, note_measured
+from kappa.core.record.series import CaseSeries
+from reports.acceptance.campaign.folder import Campaign
+from reports.acceptance.campaign.layout import CONTRACT, MEASURED, REPORT
+from reports.acceptance.campaign.measured import note_measured
+from reports.acceptance.contract import load_contract
 from tests.unit.reports.samples import Document, latency, report
 
 CLAUSE: Document = {

@@ -13,9 +13,11 @@ from kappa.app.conduct import acceptance as running
 from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop, StoppedError
-from kappa.core.sites.contract import load_contract
+from kappa.core.record.series import CaseSeries
 from kappa.core.sites.load import Site
-from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, CaseSeries, Families
+from reports.acceptance.campaign.folder import Campaign, Families
+from reports.acceptance.campaign.layout import FAMILIES, REPORT
+from reports.acceptance.contract import load_contract
 from reports.acceptance.dossier_page import headline
 from reports.acceptance.judge import judge
 from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries, plan, stored_times

@@ -8,7 +8,7 @@ import yaml
 
 from kappa.core.ground.documents import SIZE_LIMIT
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import load_contract
+from reports.acceptance.contract import load_contract
 from tests.unit.acceptance.conftest import clause, contract
 from tests.unit.reports.samples import REPOSITORY
 

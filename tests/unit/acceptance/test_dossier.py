@@ -13,11 +13,11 @@ import pytest
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
-from reports.acceptance.campaign import REPORT
+from reports.acceptance.campaign.layout import REPORT
+from reports.acceptance.campaign.signature import MANIFEST, manifest_of
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.dossier_page import renderer
 from reports.acceptance.judge import judge
-from reports.acceptance.signature import MANIFEST, manifest_of
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
 

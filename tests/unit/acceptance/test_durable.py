@@ -9,7 +9,7 @@ from kappa.app.conduct.acceptance import run_attempt
 from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
-from reports.acceptance.campaign import REPORT
+from reports.acceptance.campaign.layout import REPORT
 from reports.acceptance.dossier import write_dossier
 from tests.unit.reports.samples import latency
 

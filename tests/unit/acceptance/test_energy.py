@@ -7,11 +7,12 @@ import pytest
 import yaml
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import load_contract
 from kappa.core.sites.load import Site
+from reports.acceptance.contract import load_contract
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.energy import JobEnergy
-from reports.acceptance.judge import ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ClauseOutcome
 from tests.unit.acceptance.conftest import Filled, clause, contract
 from tests.unit.reports.samples import REPOSITORY, latency
 

@@ -5,7 +5,8 @@ import yaml
 
 from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.judge import ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ClauseOutcome
 from tests.unit.acceptance.conftest import clause
 
 # Read as a time the clause is twice as fast as its reference, as a rate it is half as fast.

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from reports.acceptance.judge import Acceptance, ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
 

@@ -7,9 +7,10 @@ from kappa.app.conduct import acceptance as running
 from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
-from reports.acceptance.campaign import REPORT
+from reports.acceptance.campaign.layout import REPORT
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.judge import ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ClauseOutcome
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many

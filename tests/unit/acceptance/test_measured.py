@@ -10,12 +10,13 @@ from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
-from reports.acceptance.campaign import REPORT, Campaign
+from reports.acceptance.campaign.folder import Campaign
+from reports.acceptance.campaign.layout import MEASURED, REPORT, SUMS, load_measured, note_earlier, note_measured
+from reports.acceptance.campaign.signature import NOT_SIGNED
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.judge import ClauseOutcome, judge
-from reports.acceptance.measured import MEASURED, SUMS, load_measured, note_earlier, note_measured
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ClauseOutcome
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
-from reports.acceptance.signature import NOT_SIGNED
 from tests.unit.acceptance.conftest import clause
 from tests.unit.acceptance.test_campaign import SERIES
 from tests.unit.acceptance.test_mix import demanded, measured

@@ -7,11 +7,12 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.operation_clauses import JobMix, MixBounds, MixJob
+from reports.acceptance.campaign.job_rows import SchedulerStatistics, parse_jobs, parse_sdiag
+from reports.acceptance.campaign.operations import MixRecord, begin_operation
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.job_rows import SchedulerStatistics, parse_jobs, parse_sdiag
-from reports.acceptance.judge import Acceptance, ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
 from reports.acceptance.mix_figures import mix_figures, mix_plan, scheduler_cycles
-from reports.acceptance.operations import MixRecord, begin_operation
 
 SDIAG = (pathlib.Path(__file__).parents[2] / "data/acceptance/sdiag.txt").read_text()
 # Recorded on the embedded cluster (Slurm 22.05.8): sacct, with ids, and the order of submission.

@@ -5,7 +5,7 @@ The reliability tests (c = 5) last 463.7 h of uptime and 1854.9 node-hours; thre
 
 import pytest
 
-from reports.acceptance.judge import ClauseOutcome
+from reports.acceptance.kinds.clause import ClauseOutcome
 from tests.unit.acceptance.outages import CONTRACT_TEXT, verdicts, written
 
 MET, NOT_MET, INCOMPLETE = ClauseOutcome.MET, ClauseOutcome.NOT_MET, ClauseOutcome.INCOMPLETE

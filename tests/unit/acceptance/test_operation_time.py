@@ -4,12 +4,13 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.operation_clauses import OperationTime
+from reports.acceptance.campaign.job_rows import parse_jobs
+from reports.acceptance.campaign.operations import ProbeJob, TimeRecord, begin_operation
+from reports.acceptance.campaign.slurm_answers import parse_config, parse_nodes
 from reports.acceptance.duration_figures import TimeEvidence, operation_times
-from reports.acceptance.job_rows import parse_jobs
-from reports.acceptance.judge import ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ClauseOutcome
 from reports.acceptance.operation_verdict import is_primary_down
-from reports.acceptance.operations import ProbeJob, TimeRecord, begin_operation
-from reports.acceptance.slurm_answers import parse_config, parse_nodes
 
 # 2026-11-26T19:29:30 UTC.
 STOP = 1795721370.0

@@ -5,12 +5,12 @@ import json
 import random
 
 import pytest
-
-from kappa.core.ground.errors import InputError
-from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.outage_log import LOG, RAW, Draft, altered_raw, keep_raw, load_log, writing
 from reports.acceptance.outage_weeks import check_weeks, sign_week, weeks_of
-from reports.acceptance.signature import sha256
+
+from kappa.core.ground.errors import InputError
+from reports.acceptance.campaign.signature import sha256
+from reports.acceptance.dossier import verify, write_dossier
 from tests.killing import in_child
 from tests.tiers import few_or_many
 from tests.unit.acceptance.outages import BEGIN, PARTIES, verdicts, written

@@ -3,16 +3,16 @@
 import json
 
 import pytest
+from reports.acceptance.outage_log import load_log
+from reports.acceptance.outage_page import planned_tests, section_of
 
 from kappa.app.command import main as command
 from kappa.app.conduct import planning
-from kappa.core.sites.contract import load_contract
-from reports.acceptance.campaign import CONTRACT
+from reports.acceptance.campaign.layout import CONTRACT
+from reports.acceptance.contract import load_contract
 from reports.acceptance.dossier_page import Raw, characteristic_page, render
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import to_json
-from reports.acceptance.outage_log import load_log
-from reports.acceptance.outage_page import planned_tests, section_of
 from tests.unit.acceptance.outages import CONTRACT_TEXT, verdicts, written
 from tests.unit.acceptance.test_months import maintenance, two_nodes_overlap
 from tests.unit.acceptance.test_outage_clauses import GOOD

@@ -1,13 +1,13 @@
 """Slurm's answers, recorded on the embedded cluster (Slurm 22.05.8), and the entries that they propose."""
 
 import pytest
-
-from kappa.core.ground.errors import InputError
-from kappa.core.record.actions import Action
 from kappa.core.sites.outage_clauses import OutageTerms
 from reports.acceptance.outage_log import load_log, writing
 from reports.acceptance.outage_proposals import RawPaths, new_in, of_actions, of_boots, of_events, of_jobs, utc
-from reports.acceptance.slurm_answers import parse_config, parse_events, parse_jobs, parse_nodes
+
+from kappa.core.ground.errors import InputError
+from kappa.core.record.actions import Action
+from reports.acceptance.campaign.slurm_answers import parse_config, parse_events, parse_jobs, parse_nodes
 
 # node2: slurmd killed; node4: drained by hand, with a bar in the reason; job 1 had all four nodes.
 EVENTS = """\

@@ -1,9 +1,9 @@
 """The simulation of histories, few of them; ``make acceptance-simulated`` has a thousand of each."""
 
+from reports.acceptance.reliability import demonstration_test
 from scipy import stats
 
 from kappa.tools.outage_simulation import LEAST_H, LENGTH_H, PROMISED_H, RISK, bursts, simulate, steady
-from reports.acceptance.reliability import demonstration_test
 from tests.tiers import few_or_many
 
 

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-
 from reports.acceptance.reliability import (
     RisksError,
     acceptance,

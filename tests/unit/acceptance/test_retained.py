@@ -12,15 +12,16 @@ import yaml
 from kappa.app.command.main import main
 from kappa.app.conduct.session import CHECKS
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import Statistic
+from kappa.core.ground.order_statistics import Statistic
+from kappa.core.record.series import CaseSeries
 from reports.acceptance.accepted import accepted_dossiers, keep_copies
-from reports.acceptance.campaign import CaseSeries
+from reports.acceptance.campaign.signature import MANIFEST, manifest_of, sign
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.judge import Acceptance, ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
 from reports.acceptance.plan import Offer
 from reports.acceptance.retained import months_after
 from reports.acceptance.retained_chance import failing
-from reports.acceptance.signature import MANIFEST, manifest_of, sign
 from tests.unit.acceptance.conftest import Filled, clause, contract
 from tests.unit.acceptance.test_signature import needs_minisign
 from tests.unit.reports.samples import latency, loaded, report

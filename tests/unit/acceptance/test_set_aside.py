@@ -2,8 +2,8 @@
 
 import pytest
 
-from reports.acceptance.operations import RECORD, begin_operation
-from reports.acceptance.set_aside import set_aside, set_aside_operations
+from reports.acceptance.campaign.operations import RECORD, begin_operation
+from reports.acceptance.campaign.set_aside import set_aside, set_aside_operations
 from tests.unit.reports.samples import latency
 
 

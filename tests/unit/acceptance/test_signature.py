@@ -11,8 +11,8 @@ import pytest
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
+from reports.acceptance.campaign.signature import MANIFEST, sign
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.signature import MANIFEST, sign
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from kappa.core.sites.contract import Statistic
-from reports.acceptance.clause_statistics import interval_of, value_of
+from kappa.core.ground.order_statistics import Statistic, interval_of, value_of
 
 MEDIAN = Statistic("median")
 

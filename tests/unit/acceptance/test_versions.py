@@ -6,7 +6,8 @@ import yaml
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify
-from reports.acceptance.judge import Acceptance, ClauseOutcome, judge
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
 from tests.unit.acceptance.conftest import clause, contract
 
 WAIVER = {"reason": "the cable is on order", "name": "A. Buyer", "date": "2026-11-21"}

@@ -4,10 +4,10 @@ import argparse
 
 import pytest
 import yaml
+from kappa.core.sites.contract import load_contract
 
 from kappa.app.command import acceptance
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.contract import load_contract
 from tests.unit.acceptance.conftest import clause, contract
 
 

@@ -4,16 +4,16 @@ import contextlib
 import types
 
 import pytest
+from kappa.core.sites.contract import load_contract
+from reports.acceptance.operations import begin_operation, operation_attempts
 
 from kappa.app.conduct import mix_running, operation_jobs
 from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.operation_jobs import OperationJobs, job_id
 from kappa.app.conduct.session import Conductor
 from kappa.core.ground.processes import Stop, StoppedError
-from kappa.core.sites.contract import load_contract
 from kappa.core.sites.operation_clauses import QueuedJob
 from reports.acceptance.judge import judge
-from reports.acceptance.operations import begin_operation, operation_attempts
 from tests.unit.acceptance.conftest import Filled
 
 ROW = "{job}|{state}|2026-11-26T19:29:06|{start}|{end}|1|{node}|{reason}\n"

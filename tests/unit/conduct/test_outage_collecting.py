@@ -1,12 +1,12 @@
 """Collecting for the outage log: Slurm answers, answers late, or does not answer."""
 
 import pytest
+from reports.acceptance.outage_log import LOG, load_log, writing
 
 from kappa.app.conduct import outage_collecting
 from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.outage_collecting import collect
-from reports.acceptance.campaign import Campaign
-from reports.acceptance.outage_log import LOG, load_log, writing
+from reports.acceptance.campaign.folder import Campaign
 from tests.unit.acceptance.outages import BEGIN, Month, written
 from tests.unit.acceptance.test_outage_proposals import CONFIG, NODES
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from kappa.core.ground.errors import InputError
+from kappa.core.record.series import CaseSeries
 from kappa.core.vocabulary.checks import catalogue
-from reports.acceptance.campaign import CaseSeries
 from reports.plan.budget import NIGHTS, of_campaign, select
 from reports.plan.plan import Offered, plan
 

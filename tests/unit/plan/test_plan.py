@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kappa.core.record.load import load_session
-from reports.acceptance.campaign import CaseSeries
+from kappa.core.record.series import CaseSeries
 from reports.plan.plan import (
     Offered,
     Took,

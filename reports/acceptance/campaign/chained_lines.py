@@ -11,7 +11,8 @@ import msgspec
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import opened, sync_folder
+from kappa.core.ground.whole_files import opened, sync_folder, written_beside
+from reports.acceptance.campaign.layout import RAW
 
 NO_LINE = "0" * 64
 LINE_LIMIT = 1 << 20
@@ -105,3 +106,28 @@ def append_lines(path: pathlib.Path, text: bytes) -> None:
         sync_folder(path.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
+
+
+def cut_torn_line(path: pathlib.Path, chain: LineChain) -> None:
+    """Cut off the part of a line that a killed writer left, and keep it in ``raw/``. No party was told of the line."""
+    whole = path.stat().st_size - chain.torn
+    with path.open("r+b") as file:
+        file.seek(whole)
+        torn = file.read()
+        digest = hashlib.sha256(torn).hexdigest()[:8]
+        keep_raw(path.parent, f"torn-{chain.lines + 1}-{digest}", torn.decode("utf-8", "replace"))
+        file.truncate(whole)
+        os.fsync(file.fileno())
+    chain.torn = 0
+
+
+def keep_raw(folder: pathlib.Path, name: str, text: str) -> str:
+    """Keep a raw answer as ``raw/NAME.txt``. Return the path with its hash, as evidence: ``raw/NAME.txt=SHA256``.
+
+    :raises InputError: it cannot be written.
+    """
+    content = text.encode("utf-8")
+    (folder / RAW).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with written_beside(folder / RAW / f"{name}.txt") as file:
+        file.write(content)
+    return f"{RAW}/{name}.txt={hashlib.sha256(content).hexdigest()}"

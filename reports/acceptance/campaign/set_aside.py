@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import count, groupby
 from typing import Literal
 
-from reports.acceptance.campaign import ABORTED, NO_REPORT, Attempt
-from reports.acceptance.operations import RECORD, operation_folders
+from reports.acceptance.campaign.folder import ABORTED, NO_REPORT, Attempt
+from reports.acceptance.campaign.layout import RECORD
+from reports.acceptance.campaign.operations import operation_folders
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.node_lists import unfolded
-from kappa.core.sites.outage_clauses import MOST_NODES
+from kappa.core.ground.node_lists import MAX_NODES, unfolded
 
 #: After these come ``start=`` and ``end=``, and the start and end of ``sacct``.
 EVENT_COMMAND = ("sacctmgr", "-nP", "show", "event", "event=node", "format=NodeName,Start,End,State,Reason,User")
@@ -100,7 +99,7 @@ def parse_jobs(text: str) -> list[EndedJob]:
         if end is None or fields[3] in ("None assigned", ""):
             continue
         try:
-            nodes = unfolded(fields[3], MOST_NODES)
+            nodes = unfolded(fields[3], MAX_NODES)
         except ValueError as err:
             raise InputError(f"sacct, line {number}: {err}") from None
         found.append(EndedJob(number, fields[0], fields[1], nodes, end))

@@ -6,9 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground.figures import figure
-from kappa.core.sites.contract import Statistic
 
 CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """``kind`` is median, minimum, maximum, percentile or every_node, or another title; ``percentile`` in per cent."""
+
+    kind: str
+    percentile: float = math.nan
+    nodes: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "percentile":
+            return f"{self.percentile:g}th percentile"
+        return f"each of {self.nodes} nodes" if self.kind == "every_node" else self.kind
 
 
 @dataclass(frozen=True)

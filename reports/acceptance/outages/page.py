@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from kappa.core.ground.figures import NOTHING, counted, duration, figure
 from kappa.core.ground.node_lists import folded
-from kappa.core.sites.contract import Clause, Contract
-from kappa.core.sites.outage_clauses import Availability
-from reports.acceptance.outage_verdict import INTERRUPTS_SHOWN, OutageVerdict
-from reports.acceptance.outages import COUNTED, HOUR_S, NOT_OBSERVED, REMOVED, SCHEDULED, Interrupt
-from reports.acceptance.reliability import (
+from reports.acceptance.kinds.clause import Clause, Contract
+from reports.acceptance.outages.terms import Availability
+from reports.acceptance.outages.verdict import INTERRUPTS_SHOWN, OutageVerdict
+from reports.acceptance.outages.account import COUNTED, HOUR_S, NOT_OBSERVED, REMOVED, SCHEDULED, Interrupt
+from reports.acceptance.outages.statistics import (
     DAY_H,
     DemonstrationTest,
     Mean,

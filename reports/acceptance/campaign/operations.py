@@ -14,7 +14,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -23,13 +23,38 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import read_text, write_atomically
-from reports.acceptance.measured import note_measured
+from reports.acceptance.campaign.layout import ATTEMPT, OPERATIONS, RECORD
+from reports.acceptance.campaign.measured import note_measured
 
-OPERATIONS, ATTEMPT, RECORD = "operations", "attempt.json", "record.json"
 _FOLDER = re.compile(r"(?P<clause>.+)-r(?P<repeat>\d{4})-a(?P<number>\d{2,6})", re.ASCII)
 # A mix of 10,000 jobs, or a day of probes, takes a few MiB.
 _ANSWER_BYTES = 256 << 20
 T = TypeVar("T")
+
+
+class OperationBench(Protocol):
+    """The means to measure an operation: only ``kappa.app`` starts programs, and gives them to a clause."""
+
+    campaign: pathlib.Path
+    again: bool
+    """Whether repeats that gave no figure are measured again."""
+    sacct: Sequence[str]
+    """The command ``sacct`` of the site."""
+
+    def say(self, line: str) -> None: ...
+
+    def check(self) -> None:
+        """:raises StoppedError: there was a reason to stop."""
+
+    def pause(self, seconds: float) -> None:
+        """:raises StoppedError: there was a reason to stop."""
+
+    def run(self, command: Sequence[str]) -> str:
+        """Run a command of Slurm, with times in UTC, and return its answer.
+
+        :raises InputError: it does not answer, or refuses.
+        """
+        raise NotImplementedError
 
 
 class MixRecord(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.node_lists import unfolded
-from kappa.core.sites.outage_clauses import MOST_NODES
-from reports.acceptance.slurm_answers import answer_lines, odd_answer, time_of
+from kappa.core.ground.node_lists import MAX_NODES, unfolded
+from reports.acceptance.campaign.slurm_answers import answer_lines, odd_answer, time_of
 
 #: After ``sacct``; then come ``-S`` and ``-E``. -D: a job that was requeued has two rows.
 SACCT_OPTIONS = ("-aXDnP", "-o", "JobIDRaw,State,Submit,Start,End,NNodes,NodeList,Reason")
@@ -58,7 +57,7 @@ def parse_jobs(text: str, command: str) -> list[JobRow]:
         if submit is None:
             raise odd_answer(command, number, "the time of submission", line)
         try:
-            nodes = () if fields[6] in _NO_NODES else unfolded(fields[6], MOST_NODES)
+            nodes = () if fields[6] in _NO_NODES else unfolded(fields[6], MAX_NODES)
         except ValueError as err:
             raise InputError(f"{command}, line {number}: {err}") from None
         found.append(

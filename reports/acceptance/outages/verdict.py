@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from kappa.core.ground.figures import counted, figure
-from kappa.core.sites.contract import Clause, Contract
-from kappa.core.sites.outage_clauses import Availability, OutageTerms, Reliability
-from reports.acceptance.intervals import Intervals
-from reports.acceptance.outage_log import OUTAGES, OutageLog
-from reports.acceptance.outages import (
+from reports.acceptance.kinds.clause import Clause, Contract
+from reports.acceptance.outages.terms import Availability, OutageTerms, Reliability
+from reports.acceptance.outages.intervals import Intervals
+from reports.acceptance.outages.log import OUTAGES, OutageLog
+from reports.acceptance.outages.account import (
     HOUR_S,
     REMOVED,
     Counts,
@@ -23,7 +23,7 @@ from reports.acceptance.outages import (
     outages_of,
     period_of,
 )
-from reports.acceptance.reliability import (
+from reports.acceptance.outages.statistics import (
     DemonstrationTest,
     Mean,
     RateTrend,

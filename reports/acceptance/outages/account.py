@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from kappa.core.sites.contract import Contract
-from kappa.core.sites.outage_clauses import OutageTerms
-from reports.acceptance.intervals import NONE, Intervals, Seconds, depth_at_least
-from reports.acceptance.outage_log import OUTAGES, UNKNOWN, LogEntry, OutageLog
+from reports.acceptance.kinds.clause import Contract
+from reports.acceptance.outages.terms import OutageTerms
+from reports.acceptance.outages.intervals import NONE, Intervals, Seconds, depth_at_least
+from reports.acceptance.outages.log import OUTAGES, UNKNOWN, LogEntry, OutageLog
 
 HOUR_S = 3600
 Favour = Literal["buyer", "vendor"]

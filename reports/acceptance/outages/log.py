@@ -12,7 +12,6 @@ The id of an entry is the number of its line. A correction is a new line that su
 import contextlib
 import datetime
 import hashlib
-import os
 import pathlib
 import sys
 import time
@@ -26,10 +25,19 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.whole_files import opened, written_beside
-from reports.acceptance.chained_lines import LineChain, append_lines, broken, decoded, hash_of, read_lines
+from kappa.core.ground.whole_files import opened
+from reports.acceptance.campaign.chained_lines import (
+    LineChain,
+    append_lines,
+    broken,
+    cut_torn_line,
+    decoded,
+    hash_of,
+    read_lines,
+)
+from reports.acceptance.campaign.layout import LOG, RAW
 
-LOG, RAW, WEEKS, LOCK = "outages.jsonl", "raw", "weeks", ".outages.lock"
+LOCK = ".outages.lock"
 UNKNOWN = "unknown"
 
 EntryKind = Literal[
@@ -228,24 +236,11 @@ def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
         with locked(folder / LOCK):
             log = load_log(folder)
             if log.torn:
-                set_aside(folder / LOG, log)
+                cut_torn_line(folder / LOG, log)
             yield LogWriter(folder, log)
     except LockedError as err:
         words = f"{clean(str(folder / LOG))}: another process writes it ({err.holder}); run the command again"
         raise InputError(words) from None
-
-
-def set_aside(path: pathlib.Path, chain: LineChain) -> None:
-    """Cut off the part of a line that a killed writer left; it is kept, and was never confirmed to anybody."""
-    whole = path.stat().st_size - chain.torn
-    with path.open("r+b") as file:
-        file.seek(whole)
-        torn = file.read()
-        digest = hashlib.sha256(torn).hexdigest()[:8]
-        keep_raw(path.parent, f"torn-{chain.lines + 1}-{digest}", torn.decode("utf-8", "replace"))
-        file.truncate(whole)
-        os.fsync(file.fileno())
-    chain.torn = 0
 
 
 @contextlib.contextmanager
@@ -262,18 +257,6 @@ def log_at_rest(folder: pathlib.Path) -> Iterator[None]:
         except LockedError as err:
             raise InputError(f"{clean(str(folder / LOG))}: another process writes it ({err.holder})") from None
         yield
-
-
-def keep_raw(folder: pathlib.Path, name: str, text: str) -> str:
-    """Keep a raw answer as ``raw/NAME.txt``; returns the path with its hash, as evidence: ``raw/NAME.txt=SHA256``.
-
-    :raises InputError: it cannot be written.
-    """
-    content = text.encode("utf-8")
-    (folder / RAW).mkdir(mode=0o700, parents=True, exist_ok=True)
-    with written_beside(folder / RAW / f"{name}.txt") as file:
-        file.write(content)
-    return f"{RAW}/{name}.txt={hashlib.sha256(content).hexdigest()}"
 
 
 def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:

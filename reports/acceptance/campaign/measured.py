@@ -27,17 +27,23 @@ from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import write_atomically
-from reports.acceptance.chained_lines import NO_LINE, LineChain, append_lines, broken, hash_of, read_lines
-from reports.acceptance.outage_log import set_aside
-from reports.acceptance.signature import files_below, member_text, sha256
+from reports.acceptance.campaign.chained_lines import (
+    NO_LINE,
+    LineChain,
+    append_lines,
+    broken,
+    cut_torn_line,
+    hash_of,
+    read_lines,
+)
+from reports.acceptance.campaign.layout import ATTEMPTS, MEASURED, OPERATIONS, RECORD, REPORT, SUMS
+from reports.acceptance.campaign.seal import LEFT_OUT
+from reports.acceptance.campaign.signature import files_below, member_text, sha256
 
-MEASURED, SUMS = "measured.jsonl", "sha256.json"
-# Lists the files that were too large for the dossier; it exists only in a dossier, and only if there are any.
-LEFT_OUT = "left-out.json"
 # ReFrame derives these files from the reports.
 NOT_RAW = "perflogs"
 #: The record that an attempt has when it has ended, by the folder of its kind.
-RECORDS = {"attempts": "run-report.json", "operations": "record.json"}
+RECORDS = {ATTEMPTS: REPORT, OPERATIONS: RECORD}
 WITHOUT_CHAIN = "measured before Kappa kept a chain of measurements"
 
 
@@ -165,7 +171,7 @@ def note_measured(attempt: pathlib.Path, *, late: bool = False) -> str:
     for _ in read_lines(path, MeasuredLine, chain):
         pass
     if chain.torn:
-        set_aside(path, chain)
+        cut_torn_line(path, chain)
     write_atomically(attempt / SUMS, json.dumps(sums_of(attempt), indent=1) + "\n")
     line = MeasuredLine(
         id=str(chain.lines + 1),
