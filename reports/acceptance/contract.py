@@ -182,6 +182,15 @@ def load_requirements(path: pathlib.Path) -> dict[str, str]:
     return YamlFile(path, aliases=False).fit(dict[Id, Text])
 
 
+def keep_requirements(folder: pathlib.Path, file: pathlib.Path) -> None:
+    """Copy a file of requirements into a campaign.
+
+    :raises InputError: the file is not valid; names the line.
+    """
+    load_requirements(file)
+    write_atomically(folder / REQUIREMENTS, read_text(file, SIZE_LIMIT))
+
+
 def kept_requirements(folder: pathlib.Path) -> dict[str, str]:
     """Return the requirements that a campaign keeps; empty without the file."""
     path = folder / REQUIREMENTS

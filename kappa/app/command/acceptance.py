@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kappa.app.command.acceptance_log import add_log
 from kappa.app.command.acceptance_time import add_time
@@ -17,9 +16,8 @@ from kappa.core.ground.processes import StoppedError, stopping
 
 if TYPE_CHECKING:
     from kappa.app.conduct.session import Conductor
-    from kappa.core.sites.contract import Contract
     from kappa.core.sites.load import Site
-    from reports.acceptance.accepted import AcceptedDossier
+    from reports.acceptance.kinds.clause import Contract, Planning
     from reports.acceptance.plan import AcceptancePlan
 
 _DESCRIPTION = """\
@@ -38,50 +36,81 @@ _EXAMPLES = """\
   kappa verify acceptance-2026/dossier              check that the dossier is unaltered
 """
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
+_REQUIREMENTS_HELP = "a YAML file `ID: text`; list its requirements that no clause covers"
 INTERRUPTED = 2
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
-    return int(options.act(options))
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    raw = argparse.RawDescriptionHelpFormatter
-    words = parser("acceptance", _DESCRIPTION, _EXAMPLES)
-    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
-
+    command = parser("acceptance", _DESCRIPTION, _EXAMPLES)
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
     of_site = Words(add_help=False)
     of_site.add_argument("site", metavar="SITE", help=SITE_HELP)
     of_site.add_argument(
         "--contract", metavar="FILE", type=pathlib.Path, help="use this contract instead of SITE/acceptance.yaml"
     )
     of_site.add_argument(
-        "--results", metavar="DIR", type=pathlib.Path,
+        "--results",
+        metavar="DIR",
+        type=pathlib.Path,
         help="take run times from the stored runs in DIR (default: results/SYSTEM/runs)",
-    )  # fmt: skip
+    )
+    _add_plan(actions, of_site)
+    _add_run(actions, of_site)
+    _add_report(actions)
+    _add_sign(actions)
+    add_time(actions, of_site, _site)
+    add_log(actions)
+    # argparse would give the words after `--` to other arguments.
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = command.parse_args(arguments[:end])
+    options.command = arguments[end + 1 :]
+    if options.command and options.action != "time":
+        command.error(f"unexpected words after --: {clean(' '.join(options.command))}")
+    return int(options.act(options))
 
-    planned = actions.add_parser(
+
+def _add_plan(actions: Any, of_site: Words) -> None:
+    planning = actions.add_parser(
         "plan",
         parents=[of_site],
-        formatter_class=raw,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="print what would run; submit nothing",
-        description="Print the series that the contract's clauses select, the repeats, nodes and time. For clauses\n"
-        "about outages: the length of the test, the allowed interrupts and the risks of both parties. For retained\n"
-        "clauses: the chance of a wrong answer, and the day by which the rerun is due.\n"
+        description="Print the series that the contract's clauses select, the repeats, nodes and time, and what each\n"
+        "further kind of clause costs and decides.\n"
         "Exit status: 0 every clause selects one series, 2 otherwise.",
     )
-    planned.add_argument(
-        "--characteristic", metavar="FILE", type=pathlib.Path,
-        help="write the operating characteristics of the reliability clauses as an HTML page",
-    )  # fmt: skip
-    add_json(planned)
-    planned.set_defaults(act=_plan)
+    planning.add_argument("--requirements", metavar="FILE", type=pathlib.Path, help=_REQUIREMENTS_HELP)
+    add_json(planning)
+    planning.set_defaults(act=_plan)
 
+
+def _plan(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.session import Conductor
+    from reports.acceptance.contract import load_requirements
+    from reports.acceptance.listing import say, show_plan
+    from reports.acceptance.plan import to_document
+    from reports.acceptance.requirements import uncovered
+
+    site, contract = _site(options)
+    planning = _planning(options, site, contract, None)
+    missing = uncovered(contract, load_requirements(options.requirements)) if options.requirements else []
+    with stopping() as stop:
+        planned = _planned(options, site, planning, Conductor(stop))
+    status = 2 if planned.unresolved else 0
+    document = {"exit_status": status, **to_document(contract, planned), "uncovered_requirements": missing}
+    write_json(options.json, document)
+    if not alone(options.json):
+        show_plan(contract, planned)
+        for requirement in missing:
+            say(f"no clause covers the requirement {requirement}")
+    return status
+
+
+def _add_run(actions: Any, of_site: Words) -> None:
     running = actions.add_parser(
         "run",
         parents=[of_site],
-        formatter_class=raw,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="run the remaining repeats of the contract",
         description="Run each repeat as a separate ReFrame session. DIR must be on a file system that the nodes see.\n"
         "SIGTERM or Ctrl-C stops the command. The same command continues with the remaining repeats.\n"
@@ -89,15 +118,53 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     running.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
     running.add_argument(
-        "--again",
-        action="store_true",
-        help="also run failed repeats again; the dossier lists the earlier attempt",
+        "--again", action="store_true", help="also run failed repeats again; the dossier lists the earlier attempt"
     )
     running.set_defaults(act=_run)
 
+
+def _run(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.acceptance import run_series
+    from kappa.app.conduct.leftovers import job_ended
+    from kappa.app.conduct.operation_bench import bench_of
+    from kappa.app.conduct.session import Conductor
+    from reports.acceptance.campaign.folder import Campaign
+    from reports.acceptance.contract import freeze
+    from reports.acceptance.judge import judge
+    from reports.acceptance.listing import say, show_verdict
+
+    site, contract = _site(options)
+    campaign = Campaign(options.folder)
+    with campaign.locked(job_ended(site)) as lock:
+        planning = _planning(options, site, contract, options.folder)
+        freeze(options.folder, planning.file)
+        for clause in contract.clauses:
+            clause.keep_inputs(planning)
+        try:
+            with stopping() as stop:
+                conductor = Conductor(stop, [lock])
+                planned = _planned(options, site, planning, conductor)
+                for name, why in planned.unresolved.items():
+                    say(f"{name}: not run: {why}")
+                run_series(campaign, contract, planned, site, conductor, options.again)
+                bench = bench_of(site, campaign, conductor, options.again)
+                for clause in contract.clauses:
+                    clause.measure(bench)
+        except StoppedError as err:
+            say(f"{err}; finished repeats are kept; run the same command to continue")
+            return INTERRUPTED
+        except OSError as err:
+            raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run the same command to continue") from err
+        verdict = judge(campaign)
+    show_verdict(verdict)
+    say(f"write the dossier with: kappa acceptance report {options.folder}")
+    return verdict.acceptance.exit_status
+
+
+def _add_report(actions: Any) -> None:
     report = actions.add_parser(
         "report",
-        formatter_class=raw,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="write the dossier of the runs in DIR",
         description="Write the dossier: HTML, PDF, contract, raw results, manifest. The command runs no check.\n"
         "The same results give the same dossier. To add a waiver after the measurements, write it into the contract\n"
@@ -111,13 +178,38 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     report.add_argument(
         "--contract", metavar="FILE", type=pathlib.Path, help="the contract with waivers added after the run"
     )
+    report.add_argument("--requirements", metavar="FILE", type=pathlib.Path, help=_REQUIREMENTS_HELP)
     report.add_argument("--no-pdf", action="store_true", help="write no PDF")
     report.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
     report.set_defaults(act=_report)
 
+
+def _report(options: argparse.Namespace) -> int:
+    from reports.acceptance.campaign.folder import Campaign
+    from reports.acceptance.contract import freeze, keep_requirements
+    from reports.acceptance.dossier import write_dossier
+    from reports.acceptance.listing import say, show_verdict
+    from reports.acceptance.outages.log import log_at_rest
+
+    target = options.output or options.folder / "dossier"
+    campaign = Campaign(options.folder)
+    if options.contract or options.requirements:
+        with campaign.locked():
+            if options.contract:
+                freeze(options.folder, options.contract)
+            if options.requirements:
+                keep_requirements(options.folder, options.requirements)
+    with campaign.at_rest(), log_at_rest(options.folder):
+        verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
+    show_verdict(verdict)
+    say(f"dossier: {target}")
+    return verdict.acceptance.exit_status
+
+
+def _add_sign(actions: Any) -> None:
     signing = actions.add_parser(
         "sign",
-        formatter_class=raw,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="sign a finished dossier",
         description="Add a detached signature to a dossier, for instance of the second party.\n"
         "The command verifies the dossier first, and does not sign an altered one.",
@@ -127,100 +219,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     signing.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
     signing.set_defaults(act=_sign)
 
-    add_time(actions, of_site, _site_to_measure)
-    add_log(actions)
-    # argparse would give the words after `--` to other arguments.
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = words.parse_args(arguments[:end])
-    options.command = arguments[end + 1 :]
-    if options.command and options.action != "time":
-        words.error(f"unexpected words after --: {clean(' '.join(options.command))}")
-    return options
-
-
-def _plan(options: argparse.Namespace) -> int:
-    from kappa.app.conduct.session import Conductor
-    from reports.acceptance.accepted import accepted_dossiers
-    from reports.acceptance.listing import say, show_plan
-    from reports.acceptance.plan import to_document
-    from reports.acceptance.tender import suite_problem
-
-    site, contract = _site(options)
-    accepted = accepted_dossiers(contract, _contract_file(options, site), None)
-    with stopping() as stop:
-        planned = _planned(options, site, contract, accepted, Conductor(stop))
-    status = 2 if planned.unresolved else 0
-    if options.characteristic:
-        from kappa.core.ground.whole_files import write_atomically
-        from reports.acceptance.dossier_page import characteristic_page
-
-        write_atomically(options.characteristic, characteristic_page(contract), 0o644)
-    write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
-    if not alone(options.json):
-        show_plan(contract, planned)
-        if problem := suite_problem(contract):
-            say(f"note: `run` refuses this suite: {problem}")
-    return status
-
-
-def _run(options: argparse.Namespace) -> int:
-    from kappa.app.conduct.acceptance import run as run_left
-    from kappa.app.conduct.leftovers import job_ended
-    from kappa.app.conduct.mix_running import run_mixes
-    from kappa.app.conduct.session import Conductor
-    from reports.acceptance.accepted import accepted_dossiers, keep_copies
-    from reports.acceptance.campaign import Campaign
-    from reports.acceptance.judge import judge
-    from reports.acceptance.listing import say, show_verdict
-
-    site, contract = _site_to_measure(options)
-    campaign = Campaign(options.folder)
-    file = _contract_file(options, site)
-    with campaign.locked(job_ended(site)) as lock:
-        accepted = accepted_dossiers(contract, file, campaign.folder)
-        campaign.freeze(file)
-        keep_copies(campaign, accepted)
-        try:
-            with stopping() as stop:
-                conductor = Conductor(stop, [lock])
-                planned = _planned(options, site, contract, accepted, conductor)
-                for clause, why in planned.unresolved.items():
-                    say(f"{clause}: not run: {why}")
-                run_left(campaign, planned, site, conductor, options.again)
-                run_mixes(campaign, contract, site, conductor, options.again)
-        except StoppedError as err:
-            say(f"{err}; finished repeats are kept; run the same command to continue")
-            return INTERRUPTED
-        except OSError as err:
-            raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run the same command to continue") from err
-        verdict = judge(campaign)
-    show_verdict(verdict)
-    say(f"write the dossier with: kappa acceptance report {options.folder}")
-    return verdict.acceptance.exit_status
-
-
-def _report(options: argparse.Namespace) -> int:
-    from reports.acceptance.campaign import Campaign
-    from reports.acceptance.dossier import write_dossier
-    from reports.acceptance.listing import say, show_verdict
-    from reports.acceptance.outage_log import log_at_rest
-
-    target = options.output or options.folder / "dossier"
-    campaign = Campaign(options.folder)
-    if options.contract:
-        with campaign.locked():
-            campaign.freeze(options.contract)
-    with campaign.at_rest(), log_at_rest(options.folder):
-        verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
-    show_verdict(verdict)
-    say(f"dossier: {target}")
-    return verdict.acceptance.exit_status
-
 
 def _sign(options: argparse.Namespace) -> int:
     from kappa.app.conduct.rereading import prove
+    from reports.acceptance.campaign.signature import sign
     from reports.acceptance.listing import say
-    from reports.acceptance.signature import sign
 
     problems = prove(options.dossier).problems
     if problems:
@@ -229,46 +232,34 @@ def _sign(options: argparse.Namespace) -> int:
     return 0
 
 
-def _contract_file(options: argparse.Namespace, site: Site) -> pathlib.Path:
-    from kappa.core.sites.contract import FILE
-
-    return options.contract or site.folder / FILE
-
-
 def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
-    from kappa.core.sites.contract import load_contract
     from kappa.core.sites.load import Site
+    from reports.acceptance.contract import FILE, load_contract
 
-    folder = site_folder(options.site)
-    site = Site(folder)
+    site = Site(site_folder(options.site))
     site.require_sound()
     # Without a description there are no names to compare with.
-    agreed = None if options.contract else site.contract
-    return site, agreed or load_contract(_contract_file(options, site), site.description)
+    return site, load_contract(options.contract or site.folder / FILE, site.description)
 
 
-def _site_to_measure(options: argparse.Namespace) -> tuple[Site, Contract]:
-    """:raises InputError: the suite differs from the frozen one of the contract's tender."""
-    from reports.acceptance.tender import suite_problem
+def _planning(options: argparse.Namespace, site: Site, contract: Contract, campaign: pathlib.Path | None) -> Planning:
+    from reports.acceptance.campaign.folder import Campaign
+    from reports.acceptance.contract import FILE
+    from reports.acceptance.dossier import verify
+    from reports.acceptance.judge import judge
+    from reports.acceptance.kinds.clause import Planning
 
-    site, contract = _site(options)
-    if problem := suite_problem(contract):
-        raise InputError(f"{clean(str(_contract_file(options, site)))}: {problem}")
-    return site, contract
+    file = options.contract or site.folder / FILE
+    return Planning(contract, file, campaign, lambda dossier: judge(Campaign(dossier)), verify)
 
 
-def _planned(
-    options: argparse.Namespace, site: Site, contract: Contract, accepted: list[AcceptedDossier], conductor: Conductor
-) -> AcceptancePlan:
+def _planned(options: argparse.Namespace, site: Site, planning: Planning, conductor: Conductor) -> AcceptancePlan:
     from kappa.app.conduct.planning import offers
-    from reports.acceptance.accepted import planned_reruns
-    from reports.acceptance.plan import plan, stored_times
-    from reports.acceptance.retained import with_reruns
+    from reports.acceptance.plan import plan, stored_times, wanted_series
 
-    results = options.results or results_folder(contract.system) / "runs"
+    results = options.results or results_folder(planning.contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
-    if "folder" in options:
-        reports += options.folder.glob("attempts/*/run-report.json")
-    whole = with_reruns(contract, {one.clause.id: one.verdict for one in accepted})
-    planned = plan(whole, offers(site, whole, conductor), stored_times(reports))
-    return replace(planned, reruns=planned_reruns(accepted))
+    if planning.campaign:
+        reports += planning.campaign.glob("attempts/*/run-report.json")
+    wanted = wanted_series(planning)
+    return plan(planning, wanted, offers(site, planning.contract, wanted, conductor), stored_times(reports))

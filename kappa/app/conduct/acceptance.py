@@ -16,17 +16,20 @@ from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
-from kappa.core.sites.contract import Contract
 from kappa.core.sites.load import Site
-from reports.acceptance.campaign import FAMILIES, REPORT, UNRESOLVED, Attempt, Campaign, keep_spack_lock
-from reports.acceptance.measured import MEASURED, SUMS, note_earlier, note_measured
+from reports.acceptance.campaign.folder import Attempt, Campaign, keep_spack_lock
+from reports.acceptance.campaign.layout import FAMILIES, MEASURED, REPORT, SUMS, UNRESOLVED
+from reports.acceptance.campaign.measured import note_earlier, note_measured
+from reports.acceptance.kinds.clause import Contract
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line
 from reports.verdict.excuse import judge_attempt
 from reports.verdict.state import State
 
 
-def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conductor, again: bool) -> None:
+def run_series(
+    campaign: Campaign, contract: Contract, plan: AcceptancePlan, site: Site, conductor: Conductor, again: bool
+) -> None:
     """Run every repeat without a finished attempt; with ``again``, also repeats whose attempt failed.
 
     A failed measurement is a result, too. Kappa repeats it only if asked, and the dossier lists every attempt.
@@ -36,7 +39,6 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
     """
     write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
     write_atomically(campaign.folder / FAMILIES, json.dumps(asdict(plan.families), indent=1) + "\n")
-    contract = campaign.contract
     attempts = campaign.attempts()
     # A session may have gone on after its run was killed.
     for attempt in attempts:

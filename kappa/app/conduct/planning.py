@@ -13,10 +13,11 @@ from kappa.app.conduct.session import CHECKS, Conductor, Progress, ReframeSessio
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
-from kappa.core.sites.contract import Contract
+from kappa.core.record.series import CaseSeries
 from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import ONE_NODE
-from reports.acceptance.campaign import REPORT, CaseSeries
+from reports.acceptance.campaign.layout import REPORT
+from reports.acceptance.kinds.clause import Contract, MeasuredSeries
 from reports.acceptance.plan import Offer
 from reports.plan.budget import Selection, nights_since, of_campaign, of_sessions, select
 from reports.plan.plan import Offered, RunPlan, past_of, plan, stored_sessions
@@ -25,13 +26,15 @@ from reports.plan.plan import Offered, RunPlan, past_of, plan, stored_sessions
 CENSUS = "PartitionState"
 
 
-def offers(site: Site, contract: Contract, conductor: Conductor) -> list[Offer]:
+def offers(
+    site: Site, contract: Contract, wanted: Sequence[MeasuredSeries], conductor: Conductor
+) -> list[Offer]:
     """Return the cases of the suite that ReFrame finds on the site.
 
-    If no clause names a family, only the checks that the contract names and the census are listed. Errors as in
+    If no series names a family, only the checks that the series name and the census are listed. Errors as in
     ``listed``.
     """
-    options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
+    options = [f"--system={contract.system}", *of_mode(contract), *_named(wanted)]
     return [
         Offer(
             CaseSeries.of(case), case, nodes_of(entry), case.stated_s or None, entry.get("time_limit"), _needed(entry)
@@ -67,10 +70,9 @@ def of_mode(contract: Contract) -> list[str]:
     return [f"--mode={contract.mode}"] if contract.mode else []
 
 
-def _named(contract: Contract) -> list[str]:
-    selectors = [clause.selector for clause in contract.clauses if not clause.block]
-    checks = [selector.check for selector in selectors if selector.check]
-    if len(checks) < len(selectors):
+def _named(wanted: Sequence[MeasuredSeries]) -> list[str]:
+    checks = [series.check for series in wanted if series.check]
+    if len(checks) < len(wanted):
         return []
     return [f"--name=^({'|'.join(map(re.escape, sorted({CENSUS, *checks})))})(%|$)"]
 

@@ -21,10 +21,13 @@ from kappa.core.ground.figures import counted
 from kappa.core.record.evidence import Curve, HeatMap, Matrix, figures_of
 from kappa.core.record.model import Case
 from kappa.core.vocabulary.checks import modules
-from reports.acceptance.campaign import ATTEMPTS, Attempt, Campaign
-from reports.acceptance.dossier import Proof, verify
-from reports.acceptance.measured import left_out
-from reports.acceptance.signature import files_below
+from reports.acceptance.campaign.folder import Attempt, Campaign
+from reports.acceptance.campaign.layout import ATTEMPTS
+from reports.acceptance.campaign.measured import left_out
+from reports.acceptance.campaign.seal import Proof
+from reports.acceptance.campaign.signature import files_below
+from reports.acceptance.contract import binding_contract
+from reports.acceptance.dossier import verify
 
 _STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect")
 _PICTURES = {"curves": Curve, "heat_maps": HeatMap, "matrices": Matrix}
@@ -65,9 +68,9 @@ def prove(dossier: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
             except InputError as err:
                 proof.unchecked.append(clean(f"{where}: its figures cannot be compared with its raw output: {err}"))
     proof.unchecked.extend(
-        f"{clause.id}: the energy cannot be compared with raw output: times and nodes of jobs are Slurm's accounting"
-        for clause in campaign.contract.clauses
-        if clause.energy
+        f"{clause.id}: {clause.not_reread}"
+        for clause in binding_contract(campaign.folder).clauses
+        if clause.not_reread
     )
     if compared:
         proof.good.append(f"{counted(compared, 'case')} read again: the record was compared with the raw output")
