@@ -8,8 +8,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rich.text import Text
-
 from kappa.core.ground.figures import NOTHING, counted, percent
 from kappa.core.ground.node_lists import folded
 from reports.compare.figures import (
@@ -23,7 +21,6 @@ from reports.compare.figures import (
     figures_of,
     value_of,
 )
-from reports.show.console import open_console, table
 from reports.verdict.state import State
 
 Word = Literal["worse", "unclear", "better", "changed", "", "not known"]
@@ -48,12 +45,6 @@ WORDS: dict[Word, str] = {
     "": "· as before",
     "not known": "– one value",
 }
-STYLES = {
-    "worse": "bold red", "unclear": "bold yellow", "better": "green", "changed": "yellow", "": "dim",
-    "not known": "dim",
-}  # fmt: skip
-UNKNOWN_SHOWN = 10
-_NUMBERS = ("Before", "After", "Change (%)", "Interval (%)")
 MOST_LINES = 5
 _LINES = {"worse": "worse", "unclear": "worse, or noise", "changed": "changed"}
 
@@ -249,36 +240,6 @@ def as_csv(found: RunComparison) -> str:
             )
         )  # fmt: skip
     return text.getvalue()
-
-
-def show(found: RunComparison, every_row: bool = False) -> None:
-    """Print the changed metrics and the largest differences between single values; ``every_row`` adds the rest."""
-    console = open_console()
-    console.print(Text(f"before: {found.before.title}  {found.before.source}"), soft_wrap=True)
-    console.print(Text(f"after:  {found.after.title}  {found.after.source}"), soft_wrap=True)
-    for name, sides in found.differing.items():
-        both = " → ".join(", ".join(values) or NOTHING for values in sides)
-        console.print(Text(f"{name}: {both}", "dim"), soft_wrap=True)
-    unknown = [row for row in found.rows if row.word == "not known" and row.change and row.change.share][:UNKNOWN_SHOWN]
-    shown = [row for row in found.rows if every_row or row.word not in ("", "not known") or row in unknown]
-    if shown:
-        rows = table(*HEADER, right=_NUMBERS)
-        for row in shown:
-            *told, word = cells(row)
-            rows.add_row(*map(Text, told), Text(word, STYLES[row.word]))
-        console.print(rows)
-        note = "Interval: 95 % confidence. The words allow for the number of metrics that are compared at once."
-        console.print(Text(note, "dim"))
-    for word, places in (("before", found.gone), ("after", found.added)):
-        if places:
-            line = f"only {word}: {counted(len(places), 'metric')} of {_cases(places)}"
-            console.print(Text(line, "dim"), soft_wrap=True)
-    console.print(Text(headline(found), "bold"))
-
-
-def _cases(places: list[MetricKey]) -> str:
-    names = list(dict.fromkeys(place.name for place in places))
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def lines_of(found: RunComparison) -> list[str]:

@@ -14,8 +14,8 @@ import pytest
 from reports.acceptance.dossier import write_dossier
 from reports.compare.compare import compare
 from reports.compare.figures import Past, figures_of
-from reports.compare.page import render as render_comparison
-from reports.history.history_page import render as render_history
+from reports.show.comparison import render as render_comparison
+from reports.show.history_page import render as render_history
 from reports.show.run_page import render
 from tests.integration.browser import CHROMIUM, browser, without_policy
 from tests.integration.test_trends_chromium import dashboard

@@ -4,9 +4,9 @@ import math
 import re
 
 import pytest
+from kappa.core.sites.contract import load_contract
 
 from kappa.core.record.load import load_session
-from kappa.core.sites.contract import load_contract
 from reframe_checks.storage.emt_io import CHANNELS_OF_COPY
 from tests.sites.dry_run import SITES
 

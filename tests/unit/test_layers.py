@@ -15,15 +15,29 @@ RANKS = {
     "spack_envs": 3,
     "kappa.embedded_cluster": 3,
     "reframe_checks": 4,
-    "reports": 4,
-    "kappa.app.survey": 5,
-    "kappa.app.conduct": 6,
-    "kappa.tools": 7,
-    "kappa.app.command": 8,
+    "reports.verdict": 4,
+    "reports.predicted": 5,
+    "reports.quarantine": 5,
+    "reports.history": 6,
+    "reports.compare": 7,
+    "reports.learn": 7,
+    "reports.show": 8,
+    "reports.bundle": 9,
+    "reports.plan": 9,
+    "reports.waveforms": 9,
+    "reports.nightly": 9,
+    "reports.acceptance.campaign": 9,
+    "reports.acceptance.outages": 10,
+    "reports.acceptance.kinds": 11,
+    "reports.acceptance": 12,
+    "kappa.app.survey": 13,
+    "kappa.app.conduct": 14,
+    "kappa.tools": 15,
+    "kappa.app.command": 16,
 }
 TOP = ("kappa", "reframe_checks", "reports", "spack_envs")
 # Their parents have nothing but a docstring, and the version.
-EMPTY = {"kappa", "kappa.core", "kappa.app"}
+EMPTY = {"kappa", "kappa.core", "kappa.app", "reports"}
 _ROW = re.compile(r"^\| `([\w/]+)/` \|", re.MULTILINE)
 
 

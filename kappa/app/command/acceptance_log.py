@@ -15,9 +15,10 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import site_folder
 
 if TYPE_CHECKING:
+    from reports.acceptance.outage_log import LogEntry, OutageLog
+
     from kappa.core.sites.contract import Contract
     from kappa.core.sites.outage_clauses import OutageTerms
-    from reports.acceptance.outage_log import LogEntry, OutageLog
 
 # Words that a party may write; only Kappa writes the other words of the log.
 EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
@@ -135,10 +136,11 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _add(options: argparse.Namespace) -> int:
+    from reports.acceptance.outage_log import UNKNOWN, Draft, writing
+
     from kappa.core.ground.node_lists import unfolded
     from kappa.core.sites.outage_clauses import MOST_NODES
     from reports.acceptance.listing import say
-    from reports.acceptance.outage_log import UNKNOWN, Draft, writing
 
     contract, terms = _contract(options)
     party = _party(contract, options.party)
@@ -189,9 +191,10 @@ def _before(log: OutageLog, number: str) -> LogEntry:
 def _agree(options: argparse.Namespace) -> int:
     import time
 
-    from reports.acceptance.listing import say
     from reports.acceptance.outage_log import Draft, writing
     from reports.acceptance.outage_weeks import sign_week
+
+    from reports.acceptance.listing import say
 
     contract, _ = _contract(options)
     parties = [_party(contract, name) for name in options.party]
@@ -218,9 +221,10 @@ def _range(text: str) -> range:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from reports.acceptance.listing import say
     from reports.acceptance.outage_log import OUTAGES, load_log
     from reports.acceptance.outage_weeks import signers
+
+    from reports.acceptance.listing import say
 
     contract, _ = _contract(options)
     log = load_log(options.folder)

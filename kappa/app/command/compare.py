@@ -33,8 +33,9 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page")
     words.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="also write the table as CSV")
     options = resolved(words.parse_args(arguments))
-    from reports.compare.compare import as_csv, compare, show
+    from reports.compare.compare import as_csv, compare
     from reports.compare.figures import Past, figures_of, past_of
+    from reports.show.comparison import show
 
     past = past_of(options.before)
     if options.after is None:
@@ -49,7 +50,7 @@ def run(arguments: list[str]) -> int:
         sides = f"{before.source} and {after.source}"
         raise InputError(f"{sides} have no metric in common: name two runs of the same checks")
     if options.html:
-        from reports.compare.page import render
+        from reports.show.comparison import render
 
         write_atomically(options.html, render(found))
     if options.csv:

@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
-        from reports.history.history_page import render
+        from reports.show.history_page import render
 
         write_atomically(options.html, render(options.site, judged, actions, acknowledged))
     if options.json:

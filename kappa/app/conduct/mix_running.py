@@ -4,6 +4,16 @@ import contextlib
 import time
 from typing import Literal
 
+from reports.acceptance.job_rows import ENDED, SACCT_OPTIONS, JobRow, parse_jobs
+from reports.acceptance.measured import MEASURED
+from reports.acceptance.operations import (
+    MixRecord,
+    OperationAttempt,
+    begin_operation,
+    operation_attempts,
+    unfinished_repeats,
+)
+
 from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.operation_jobs import SILENT, OperationJobs, cancel_left, commands_of, pause
 from kappa.app.conduct.session import Conductor
@@ -13,16 +23,7 @@ from kappa.core.sites.contract import Clause, Contract
 from kappa.core.sites.load import Site
 from kappa.core.sites.operation_clauses import JobMix
 from reports.acceptance.campaign import Campaign
-from reports.acceptance.job_rows import ENDED, SACCT_OPTIONS, JobRow, parse_jobs
-from reports.acceptance.measured import MEASURED
 from reports.acceptance.operation_verdict import JOBS, SDIAG, WAITING, judge_operation
-from reports.acceptance.operations import (
-    MixRecord,
-    OperationAttempt,
-    begin_operation,
-    operation_attempts,
-    unfinished_repeats,
-)
 
 _POLL_S, _TELL_S = 2.0, 30.0
 # Slurm's accounting lags, and a cancelled job ends when its nodes confirm it.

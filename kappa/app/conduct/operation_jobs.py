@@ -4,13 +4,14 @@ import shlex
 import time
 from collections.abc import Sequence
 
+from reports.acceptance.job_rows import SQUEUE_COMMAND, JobRow, parse_jobs
+from reports.acceptance.operations import OperationAttempt
+
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
 from kappa.core.sites.operation_clauses import QueuedJob
-from reports.acceptance.job_rows import SQUEUE_COMMAND, JobRow, parse_jobs
-from reports.acceptance.operations import OperationAttempt
 
 _STEP_S = 0.2
 SILENT = "--output=/dev/null"

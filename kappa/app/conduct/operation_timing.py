@@ -10,6 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reports.acceptance.measured import MEASURED, note_earlier
+from reports.acceptance.operations import ProbeJob, TimeRecord, begin_operation, operation_attempts
+from reports.acceptance.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, parse_nodes
+
 from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.operation_jobs import SILENT, OperationJobs, cancel_left, commands_of, job_id, pause
 from kappa.app.conduct.session import Conductor
@@ -21,7 +25,6 @@ from kappa.core.sites.load import Site
 from kappa.core.sites.operation_clauses import OperationTime, QueuedJob
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.duration_figures import new_job
-from reports.acceptance.measured import MEASURED, note_earlier
 from reports.acceptance.operation_verdict import (
     CONFIG_AFTER,
     CONFIG_BEFORE,
@@ -34,8 +37,6 @@ from reports.acceptance.operation_verdict import (
     is_primary_down,
     judge_operation,
 )
-from reports.acceptance.operations import ProbeJob, TimeRecord, begin_operation, operation_attempts
-from reports.acceptance.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, parse_nodes
 
 _EACH_S, _LOOK_S, _MOST_WAITING = 1.0, 1.0, 100
 # Until the load runs, and until the first small job was accepted.

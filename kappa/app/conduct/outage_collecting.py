@@ -5,15 +5,6 @@ import pathlib
 import time
 from collections.abc import Sequence
 
-from kappa.app.conduct.node_commands import CommandError, NodeCommands
-from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import results_folder
-from kappa.core.ground.node_lists import folded
-from kappa.core.ground.whole_files import read_text
-from kappa.core.record.actions import load_actions
-from kappa.core.record.load import MAX_REPORT_BYTES
-from kappa.core.sites.contract import Contract
-from kappa.core.sites.outage_clauses import OutageTerms
 from reports.acceptance.outage_log import RAW, Draft, LogWriter, OutageLog, keep_raw, writing
 from reports.acceptance.outage_proposals import (
     BY,
@@ -27,7 +18,6 @@ from reports.acceptance.outage_proposals import (
     of_jobs,
     utc,
 )
-from reports.acceptance.outages import HOUR_S
 from reports.acceptance.slurm_answers import (
     COMPLETED_OPTIONS,
     CONFIG_COMMAND,
@@ -40,6 +30,17 @@ from reports.acceptance.slurm_answers import (
     parse_jobs,
     parse_nodes,
 )
+
+from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder
+from kappa.core.ground.node_lists import folded
+from kappa.core.ground.whole_files import read_text
+from kappa.core.record.actions import load_actions
+from kappa.core.record.load import MAX_REPORT_BYTES
+from kappa.core.sites.contract import Contract
+from kappa.core.sites.outage_clauses import OutageTerms
+from reports.acceptance.outages import HOUR_S
 from reports.nightly.archive import NIGHTS
 from reports.nightly.night import SUMMARY, load_night
 

@@ -60,7 +60,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Label:
+class ChartLabel:
     """Write a text; ``anchor`` is start, middle or end, as in SVG."""
 
     x: float
@@ -78,7 +78,7 @@ class Chart:
     title: str
     summary: str
     legend: str
-    shapes: tuple[Box | Stroke | Mark | Label, ...]
+    shapes: tuple[Box | Stroke | Mark | ChartLabel, ...]
     columns: Sequence[tuple[float, str]] = ()
     ticks: Sequence[tuple[float, str]] = ()
     x_title: str = ""

@@ -21,7 +21,7 @@ from reports.acceptance.kinds.pages import (
     Axis,
     Box,
     Chart,
-    Label,
+    ChartLabel,
     Mark,
     Section,
     Stroke,
@@ -63,7 +63,7 @@ def _chart(verdict: ClauseVerdict) -> Chart:
     wide, right, threshold = WIDTH - LEFT - RIGHT, WIDTH - RIGHT, y.at(clause.threshold)
     at_least = clause.comparison == "at_least"
     above, below = (TOP, threshold - TOP), (threshold, HEIGHT - BOTTOM - threshold)
-    shapes: list[Box | Stroke | Mark | Label] = [Box(LEFT, *_sized(below if at_least else above, wide), "#fdece2")]
+    shapes: list[Box | Stroke | Mark | ChartLabel] = [Box(LEFT, *_sized(below if at_least else above, wide), "#fdece2")]
     if low is not None and high is not None:
         shapes.append(Box(LEFT, y.at(high), wide, max(1.0, y.at(low) - y.at(high)), BLUE, 0.2))
     for (level, label, colour, dash), label_y in zip(
@@ -72,7 +72,7 @@ def _chart(verdict: ClauseVerdict) -> Chart:
         shapes += [
             Stroke(((LEFT, y.at(level)), (right, y.at(level))), colour, dash, 1.5 if dash else 2),
             Stroke(((right, y.at(level)), (right + 10, label_y)), colour, width=1),
-            Label(right + 14, label_y + 4, label),
+            ChartLabel(right + 14, label_y + 4, label),
         ]
     for sample in verdict.samples:
         column = nodes.index(sample.node) if sample.node else sample.repeat - 1

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reports.acceptance.kinds.clause import Contract
-from reports.acceptance.outages.terms import OutageTerms
 from reports.acceptance.outages.intervals import NONE, Intervals, Seconds, depth_at_least
 from reports.acceptance.outages.log import OUTAGES, UNKNOWN, LogEntry, OutageLog
+from reports.acceptance.outages.terms import OutageTerms
 
 HOUR_S = 3600
 Favour = Literal["buyer", "vendor"]

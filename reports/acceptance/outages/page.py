@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from kappa.core.ground.figures import NOTHING, counted, duration, figure
 from kappa.core.ground.node_lists import folded
 from reports.acceptance.kinds.clause import Clause, Contract
-from reports.acceptance.outages.terms import Availability
-from reports.acceptance.outages.verdict import INTERRUPTS_SHOWN, OutageVerdict
 from reports.acceptance.outages.account import COUNTED, HOUR_S, NOT_OBSERVED, REMOVED, SCHEDULED, Interrupt
 from reports.acceptance.outages.statistics import (
     DAY_H,
@@ -19,6 +17,8 @@ from reports.acceptance.outages.statistics import (
     fixed_length,
     interrupts_at,
 )
+from reports.acceptance.outages.terms import Availability
+from reports.acceptance.outages.verdict import INTERRUPTS_SHOWN, OutageVerdict
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 680, 230, 62, 20, 14, 38
 _ROW = 15

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.record.actions import Action
-from reports.acceptance.outages.terms import OutageTerms
 from kappa.core.vocabulary.node_states import condition
-from reports.acceptance.outages.log import UNKNOWN, Draft, LogEntry, OutageLog
 from reports.acceptance.campaign.slurm_answers import EndedJob, NodeEvent, NodeStart
+from reports.acceptance.outages.log import UNKNOWN, Draft, LogEntry, OutageLog
+from reports.acceptance.outages.terms import OutageTerms
 
 BY = "kappa"
 # slurmd computes the time of its node's boot anew each time.

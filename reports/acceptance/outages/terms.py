@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from kappa.core.ground.figures import figure
 from kappa.core.ground.node_lists import MAX_NODES, unfolded
 
 _Hours = Annotated[float, Meta(gt=0, le=10_000_000, description="hours above 0")]

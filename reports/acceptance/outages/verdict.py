@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 from kappa.core.ground.figures import counted, figure
 from reports.acceptance.kinds.clause import Clause, Contract
-from reports.acceptance.outages.terms import Availability, OutageTerms, Reliability
-from reports.acceptance.outages.intervals import Intervals
-from reports.acceptance.outages.log import OUTAGES, OutageLog
 from reports.acceptance.outages.account import (
     HOUR_S,
     REMOVED,
@@ -23,6 +20,8 @@ from reports.acceptance.outages.account import (
     outages_of,
     period_of,
 )
+from reports.acceptance.outages.intervals import Intervals
+from reports.acceptance.outages.log import OUTAGES, OutageLog
 from reports.acceptance.outages.statistics import (
     DemonstrationTest,
     Mean,
@@ -32,6 +31,7 @@ from reports.acceptance.outages.statistics import (
     laplace_trend,
     mean_time,
 )
+from reports.acceptance.outages.terms import Availability, OutageTerms, Reliability
 
 # A larger share of the period without observation leaves the clause incomplete.
 MOST_NOT_OBSERVED = 0.01

@@ -14,8 +14,8 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from reports.acceptance.outages.log import LOG, WEEKS, OutageLog, load_log
 from reports.acceptance.campaign.signature import MANIFEST, SignatureState, check, member_text, sign
+from reports.acceptance.outages.log import LOG, WEEKS, OutageLog, load_log
 
 _WEEK = re.compile(r"(\d{4})-W(\d{2})", re.ASCII)
 

@@ -19,8 +19,8 @@ from kappa.core.record.acknowledgements import (
     acknowledgements_near,
     load_acknowledgements,
 )
-from reports.history.history_page import render
 from reports.history.listing import of_series, show, to_document
+from reports.show.history_page import render
 from reports.verdict.judge import judge_report
 from reports.verdict.named_findings import findings_of
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record

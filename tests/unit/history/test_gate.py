@@ -8,8 +8,8 @@ from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.history.dataset import History
 from reports.history.findings import FindingKind
-from reports.history.history_page import render
 from reports.history.judgement import exit_status, judge_history
+from reports.show.history_page import render
 from reports.verdict.metric_verdict import worse_sign
 from tests.unit.history.nights import START, history_of, on, with_facts
 from tests.unit.reports.samples import latency

@@ -23,7 +23,7 @@ from reports.compare.figures import (
     noise_of,
     past_of,
 )
-from reports.compare.page import reach, render
+from reports.show.comparison import reach, render
 from reports.show.run_page import render as render_run
 from reports.verdict.judge import judge_report
 from reports.verdict.state import State
