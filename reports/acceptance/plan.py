@@ -69,8 +69,8 @@ class AcceptancePlan:
 
     items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
-    families: Families
-    clauses: tuple[tuple[Clause, ClausePlan], ...]
+    families: Families = Families()
+    clauses: tuple[tuple[Clause, ClausePlan], ...] = ()
 
 
 def plan(

@@ -14,7 +14,9 @@ from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT, MEASURED, REPORT
 from reports.acceptance.campaign.measured import note_measured
-from reports.acceptance.contract import load_contract
+from reports.acceptance.contract import binding_contract, load_contract
+from reports.acceptance.kinds.clause import Planning
+from reports.acceptance.plan import plan, wanted_series
 from tests.unit.reports.samples import Document, latency, report
 
 CLAUSE: Document = {
@@ -45,6 +47,15 @@ class Filled(Campaign):
         self.folder.mkdir(exist_ok=True)
         (self.folder / CONTRACT).write_text(yaml.safe_dump(contract(*clauses, **head), allow_unicode=True))
         return self
+
+    @property
+    def contract(self):
+        return binding_contract(self.folder)
+
+    def plan(self, offered, times=None):
+        """Plan the contract with the cases that a site offers."""
+        planning = Planning(self.contract, self.folder / CONTRACT, None, None, None)
+        return plan(planning, wanted_series(planning), offered, times or {})
 
     def add(self, case, repeat=1, number=1, session=None, raw=(), noted=True):
         """An attempt that recorded ``case``; without one it was interrupted.

@@ -17,10 +17,9 @@ from kappa.core.record.series import CaseSeries
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Campaign, Families
 from reports.acceptance.campaign.layout import FAMILIES, REPORT
-from reports.acceptance.contract import load_contract
-from reports.acceptance.dossier_page import headline
 from reports.acceptance.judge import judge
-from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries, plan, stored_times
+from reports.acceptance.listing import headline
+from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries, stored_times
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency, loaded, report
 
@@ -106,8 +105,7 @@ def offered(tmp_path):
     ],
 )
 def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, words):
-    contract = campaign.demand(clause(selector=selector)).contract
-    found = plan(contract, offered(latency("cpu"), latency("gpu")), {})
+    found = campaign.demand(clause(selector=selector)).plan(offered(latency("cpu"), latency("gpu")))
     if words:
         assert words in found.unresolved["B1"]
         assert not found.items
@@ -121,13 +119,12 @@ def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, word
 def test_the_energy_of_a_run_needs_no_metric(campaign, offered):
     energy = {"source": "rapl"}
     selector = {"check": "OsuLatency", "partition": "cpu", "metric": "run"}
-    contract = campaign.demand(clause(selector=selector, energy=energy, threshold={"value": 1, "unit": "J"})).contract
-    assert not plan(contract, offered(latency("cpu"), latency("gpu")), {}).unresolved
+    campaign.demand(clause(selector=selector, energy=energy, threshold={"value": 1, "unit": "J"}))
+    assert not campaign.plan(offered(latency("cpu"), latency("gpu"))).unresolved
 
 
 def test_a_contract_about_less_than_the_site_could_run_says_so(campaign, offered):
-    contract = campaign.demand(clause()).contract
-    planned = plan(contract, offered(case("PartitionState"), latency("cpu")), {})
+    planned = campaign.demand(clause()).plan(offered(case("PartitionState"), latency("cpu")))
     could = len(planned.families.offered)
     said = f"expects 1 of {could} families of checks that the site can run"
     assert (planned.families.expected, str(planned.families)) == (("network/osu-pt2pt",), said)
@@ -142,8 +139,7 @@ def test_clauses_share_a_series_and_stored_runs_give_its_time(campaign, offered)
     second = campaign.add(latency(time_run=30), repeat=2)
     (second.folder / "cut.json").write_text("{")
     times = stored_times([first.folder / REPORT, second.folder / REPORT, second.folder / "cut.json"])
-    contract = campaign.demand(clause(), clause(id="B2", repeats=5)).contract
-    item = plan(contract, offered(latency("cpu")), times).items[0]
+    item = campaign.demand(clause(), clause(id="B2", repeats=5)).plan(offered(latency("cpu")), times).items[0]
     assert (item.clauses, item.repeats) == (("B1", "B2"), 5)
     assert (item.estimate.seconds, item.estimate.runs) == (20, 2)
 
@@ -167,7 +163,7 @@ def slurm(monkeypatch, campaign):
     def call(*outcomes, again=False):
         results[:] = outcomes
         ran.clear()
-        running.run(campaign, planned, Site(campaign.folder), Conductor(Stop()), again)
+        running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop()), again)
         return list(ran)
 
     call.ran = ran
@@ -221,7 +217,3 @@ def test_a_failure_is_a_result_unless_asked_again(slurm):
     assert slurm() == []
     assert slurm(again=True) == [(2, 2)]
     assert slurm(again=True) == []
-
-
-def test_the_contract_is_read_from_the_folder(campaign):
-    assert campaign.contract == load_contract(campaign.folder / "contract.yaml")

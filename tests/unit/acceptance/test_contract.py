@@ -51,7 +51,7 @@ def test_what_is_read(load):
     found = load(GOOD)
     assert found.parties == {"buyer": "B", "vendor": "V"}
     only = found.clauses[0]
-    assert (only.threshold, only.unit, only.requirement) == (10, "us", "≤ 10 us")
+    assert (only.threshold, only.unit, only.limit) == (10, "us", "≤ 10 us")
     assert only.selector.parameters == {"placement": "two_nodes"}
     assert (only.holds(10), only.holds(10.01)) == (True, False)
 

@@ -36,7 +36,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
 
     def work():
         with campaign.locked() as lock:
-            running.run(campaign, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
+            running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
 
     draw = random.Random(11)
     finished = kills = 0

@@ -11,7 +11,8 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Campaign
-from reports.acceptance.campaign.layout import MEASURED, REPORT, SUMS, load_measured, note_earlier, note_measured
+from reports.acceptance.campaign.layout import MEASURED, REPORT, SUMS
+from reports.acceptance.campaign.measured import load_measured, note_earlier, note_measured
 from reports.acceptance.campaign.signature import NOT_SIGNED
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import judge
@@ -183,7 +184,7 @@ def test_each_attempt_is_noted_when_its_session_ends(campaign, monkeypatch, caps
 
     def work():
         with campaign.locked() as lock:
-            running.run(campaign, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
+            running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
     with pytest.raises(InputError, match="ended early"):

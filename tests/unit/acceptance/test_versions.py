@@ -5,6 +5,7 @@ import yaml
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
+from reports.acceptance.contract import earlier_contracts, freeze
 from reports.acceptance.dossier import verify
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
@@ -31,10 +32,10 @@ def names(campaign):
 @pytest.mark.parametrize("changed", [clause(threshold={"value": 50, "unit": "us"}), clause(repeats=2), clause(id="B2")])
 def test_another_contract_needs_another_folder(campaign, agreed, changed):
     with pytest.raises(InputError, match=r"differs from the contract .* only waivers may change"):
-        campaign.freeze(agreed(changed))
+        freeze(campaign.folder, agreed(changed))
     with pytest.raises(InputError, match="differs from the contract"):
-        campaign.freeze(agreed(clause(), title="Other"))
-    campaign.freeze(campaign.folder / "contract.yaml")
+        freeze(campaign.folder, agreed(clause(), title="Other"))
+    freeze(campaign.folder, campaign.folder / "contract.yaml")
     assert names(campaign) == ["contract.yaml"]
 
 
@@ -57,16 +58,16 @@ def test_every_version_is_kept(campaign, agreed):
         (OTHER, "the waiver was given after the run began"),
         (None, None),
     ):
-        campaign.freeze(agreed(clause(**({"waiver": waiver} if waiver else {}))))
+        freeze(campaign.folder, agreed(clause(**({"waiver": waiver} if waiver else {}))))
         assert judge(campaign).clauses[0].remarks == ((words,) if words else ())
     assert names(campaign) == ["contract.1.yaml", "contract.2.yaml", "contract.3.yaml", "contract.yaml"]
-    waivers = [version.clauses[0].waiver for version in campaign.earlier_contracts().values()]
+    waivers = [version.clauses[0].waiver for version in earlier_contracts(campaign.folder).values()]
     assert [waiver and waiver.reason for waiver in waivers] == [None, WAIVER["reason"], OTHER["reason"]]
 
 
 @pytest.mark.parametrize(("later", "done"), [({"waiver": OTHER}, "changed"), ({}, "withdrawn")])
 def test_what_the_waiver_was_is_told(campaign, agreed, later, done):
-    campaign.demand(clause(waiver=WAIVER)).freeze(agreed(clause(**later)))
+    freeze(campaign.demand(clause(waiver=WAIVER)).folder, agreed(clause(**later)))
     [remark] = judge(campaign).clauses[0].remarks
     assert remark.startswith(f"the waiver was {done} after the run began; before: the cable is on order (A. Buy")
 
@@ -78,9 +79,9 @@ def test_cut_off_between_the_two_writings(campaign, agreed, monkeypatch):
         path.write_text(text)
 
     with monkeypatch.context() as patch, pytest.raises(InputError, match="full"):
-        patch.setattr("reports.acceptance.campaign.write_atomically", full)
-        campaign.freeze(agreed(clause(waiver=WAIVER)))
-    campaign.freeze(agreed(clause(waiver=WAIVER)))
+        patch.setattr("reports.acceptance.contract.write_atomically", full)
+        freeze(campaign.folder, agreed(clause(waiver=WAIVER)))
+    freeze(campaign.folder, agreed(clause(waiver=WAIVER)))
     assert names(campaign) == ["contract.1.yaml", "contract.yaml"]
 
 
