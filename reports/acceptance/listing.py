@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.figures import NOTHING, counted, duration
+from kappa.core.ground.figures import counted, duration, figure
 from reports.acceptance.kinds.clause import ClauseOutcome, ClauseVerdict, Contract, ContractVerdict
-from reports.acceptance.plan import AcceptancePlan, PlannedSeries
+from reports.acceptance.plan import AcceptancePlan
 
 # Keys with explanations only: a later version of the suite may change their wording.
 _PROSE = ("statistic", "method", "problems", "remarks", "families")
@@ -19,26 +19,17 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     if str(planned.families):
         say(f"the contract {planned.families}")
     for item in planned.items:
-        nodes = NOTHING if item.nodes is None else counted(item.nodes, "node")
-        say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {_time(item)} on {nodes}")
+        each = f"{duration(item.seconds)} ({item.offer.planned.origin})"
+        nodes = counted(item.offer.planned.case.nodes, "node")
+        say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {each} on {nodes}")
     for name, why in planned.unresolved.items():
         say(f"  {name} INCOMPLETE: {why}")
     for clause, plan in planned.clauses:
         say("\n".join(f"  {line}" for line in (f"{clause.id} {clause.statistic} {clause.required}", *plan.lines)))
-    known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
-    bound = any(item.estimate and item.estimate.at_most for item in planned.items)
-    unknown = len(planned.items) - len(known)
-    say(
-        f"{sum(item.repeats for item in planned.items)} sessions, one at a time; "
-        f"{'at most' if bound else 'about'} {duration(sum(known))}"
-        + (f" and {counted(unknown, 'series', 'series')} without a time limit" if unknown else "")
-    )
-
-
-def _time(item: PlannedSeries) -> str:
-    if item.estimate is None:
-        return "unknown time"
-    return f"{duration(item.estimate.seconds)} ({item.estimate.origin})"
+    sessions = sum(item.repeats for item in planned.items)
+    seconds = sum(item.repeats * item.seconds for item in planned.items)
+    node_hours = sum(item.repeats * item.offer.planned.node_hours for item in planned.items)
+    say(f"{sessions} sessions, one at a time; about {duration(seconds)}, {figure(node_hours)} node-hours")
 
 
 def show_verdict(verdict: ContractVerdict) -> None:

@@ -52,14 +52,19 @@ def stored_sessions(results: pathlib.Path, before: str = "") -> list[Session]:
 
     :param before: the start time of a session as ReFrame writes it; only older sessions count.
     """
+    return read_sessions(stored_reports(results), before)
+
+
+def read_sessions(reports: Iterable[pathlib.Path], before: str = "") -> list[Session]:
+    """Return the first sessions of ``reports``; leave out those that are still being written, or were cut off."""
     sessions: list[Session] = []
-    for path in stored_reports(results):
+    for path in reports:
         if len(sessions) == REPORTS_READ:
             break
         try:
             session = load_session(path)
         except InputError:
-            continue  # the report is still being written, or was cut off
+            continue
         if not before or session.time_start < before:
             sessions.append(session)
     return sessions

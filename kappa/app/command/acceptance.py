@@ -255,11 +255,13 @@ def _planning(options: argparse.Namespace, site: Site, contract: Contract, campa
 
 def _planned(options: argparse.Namespace, site: Site, planning: Planning, conductor: Conductor) -> AcceptancePlan:
     from kappa.app.conduct.planning import offers
-    from reports.acceptance.plan import plan, stored_times, wanted_series
+    from reports.acceptance.plan import plan, wanted_series
+    from reports.plan.plan import past_of, read_sessions
 
     results = options.results or results_folder(planning.contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if planning.campaign:
         reports += planning.campaign.glob("attempts/*/run-report.json")
-    wanted = wanted_series(planning)
-    return plan(planning, wanted, offers(site, planning.contract, wanted, conductor), stored_times(reports))
+    newest = sorted(reports, key=lambda path: path.stat().st_mtime, reverse=True)
+    wanted, past = wanted_series(planning), past_of(read_sessions(newest))
+    return plan(planning, wanted, offers(site, planning.contract, wanted, past, conductor))

@@ -60,10 +60,9 @@ def run_series(
         tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
         attempt = campaign.begin(item.series, repeat, tried + 1)
         began = time.monotonic()
-        expected_s = item.estimate.seconds if item.estimate and not item.estimate.at_most else None
-        tell = Progress(f"[{number}/{total}] {item.series}", expected_s)
+        tell = Progress(f"[{number}/{total}] {item.series}", item.seconds)
         try:
-            run_attempt(site, contract, item.checks, attempt, conductor, tell)
+            run_attempt(site, contract, item.offer.checks, attempt, conductor, tell)
         finally:
             # An interrupted attempt, too: it cannot become a finished one unnoticed.
             _note(attempt, conductor)

@@ -5,7 +5,7 @@ import pathlib
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kappa.app.conduct.leftovers import NoReportError
@@ -20,28 +20,30 @@ from reports.acceptance.campaign.layout import REPORT
 from reports.acceptance.kinds.clause import Contract, MeasuredSeries
 from reports.acceptance.plan import Offer
 from reports.plan.budget import Selection, nights_since, of_campaign, of_sessions, select
-from reports.plan.plan import Offered, RunPlan, past_of, plan, stored_sessions
+from reports.plan.plan import Offered, RunPlan, Took, past_of, plan, stored_sessions
 
 # The check whose record lists all checks that the site can run (the census).
 CENSUS = "PartitionState"
 
 
 def offers(
-    site: Site, contract: Contract, wanted: Sequence[MeasuredSeries], conductor: Conductor
+    site: Site,
+    contract: Contract,
+    wanted: Sequence[MeasuredSeries],
+    past: Mapping[CaseSeries, Sequence[Took]],
+    conductor: Conductor,
 ) -> list[Offer]:
-    """Return the cases of the suite that ReFrame finds on the site.
+    """Return the cases of the suite that ReFrame finds on the site, each with its plan.
 
     If no series names a family, only the checks that the series name and the census are listed. Errors as in
     ``listed``.
+
+    :param past: the costs of earlier runs, as ``past_of`` returns them.
     """
     options = [f"--system={contract.system}", *of_mode(contract), *_named(wanted)]
-    return [
-        Offer(
-            CaseSeries.of(case), case, nodes_of(entry), case.stated_s or None, entry.get("time_limit"), _needed(entry)
-        )
-        for case, entry in listed(site, options, conductor)
-        if case.check_class is not None
-    ]
+    cases = [(case, entry) for case, entry in listed(site, options, conductor) if case.check_class is not None]
+    planned = plan(offered_of(cases), past).cases
+    return [Offer(one, case, _needed(entry)) for one, (case, entry) in zip(planned, cases, strict=True)]
 
 
 def listed(site: Site, options: Sequence[str], conductor: Conductor) -> list[tuple[Case, dict[str, Any]]]:

@@ -126,8 +126,7 @@ def disputed(log: OutageLog, contract: Contract, counts: Counts) -> list[LogEntr
     return [
         entry
         for entry in log.latest.values()
-        if entry.what in (*OUTAGES, "void")
-        and (not log.is_agreed(entry, parties) or _unattributed(entry, counts))
+        if entry.what in (*OUTAGES, "void") and (not log.is_agreed(entry, parties) or _unattributed(entry, counts))
     ]
 
 

@@ -132,9 +132,7 @@ def of_actions(actions: Sequence[Action], terms: OutageTerms) -> list[Draft]:
     return found
 
 
-def _outage(
-    source: str, nodes: tuple[str, ...], start: int, end: int | None, note: str, key: str, place: str
-) -> Draft:
+def _outage(source: str, nodes: tuple[str, ...], start: int, end: int | None, note: str, key: str, place: str) -> Draft:
     return Draft(
         by=BY, source=source, what="node_interrupt", nodes=nodes, start=utc(start),
         end=None if end is None else utc(max(start, end)), cause=UNKNOWN, evidence=(key, place),

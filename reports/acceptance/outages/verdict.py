@@ -248,5 +248,3 @@ def _verdict(
         by_attribution=dict(sorted(attributions(inside).items())),
         exclusions=dict(sorted(exclusions.items())),
     )
-
-

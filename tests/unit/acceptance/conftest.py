@@ -52,10 +52,10 @@ class Filled(Campaign):
     def contract(self):
         return binding_contract(self.folder)
 
-    def plan(self, offered, times=None):
+    def plan(self, offered):
         """Plan the contract with the cases that a site offers."""
         planning = Planning(self.contract, self.folder / CONTRACT, None, None, None)
-        return plan(planning, wanted_series(planning), offered, times or {})
+        return plan(planning, wanted_series(planning), offered)
 
     def add(self, case, repeat=1, number=1, session=None, raw=(), noted=True):
         """An attempt that recorded ``case``; without one it was interrupted.

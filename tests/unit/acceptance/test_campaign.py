@@ -19,7 +19,8 @@ from reports.acceptance.campaign.folder import Campaign, Families
 from reports.acceptance.campaign.layout import FAMILIES, REPORT
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import headline
-from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries, stored_times
+from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries
+from reports.plan.plan import Offered, PlannedCase
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency, loaded, report
 
@@ -86,7 +87,7 @@ def test_a_damaged_attempt_is_named(campaign):
 def offered(tmp_path):
     def load(*cases):
         session = loaded(report([*cases]), tmp_path)
-        return [Offer(CaseSeries.of(case), case, 2, None, 600, CHECKS) for case in session.runs[0]]
+        return [offer(CaseSeries.of(case), case) for case in session.runs[0]]
 
     return load
 
@@ -111,9 +112,7 @@ def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, word
         assert not found.items
     else:
         assert not found.unresolved
-        assert [(item.series, item.repeats, item.nodes, item.estimate.seconds) for item in found.items] == [
-            (SERIES, 3, 2, 600)
-        ]
+        assert [(item.series, item.repeats) for item in found.items] == [(SERIES, 3)]
 
 
 def test_the_energy_of_a_run_needs_no_metric(campaign, offered):
@@ -134,14 +133,13 @@ def test_a_contract_about_less_than_the_site_could_run_says_so(campaign, offered
     assert str(everything) == ""
 
 
-def test_clauses_share_a_series_and_stored_runs_give_its_time(campaign, offered):
-    first = campaign.add(latency(time_run=10))
-    second = campaign.add(latency(time_run=30), repeat=2)
-    (second.folder / "cut.json").write_text("{")
-    times = stored_times([first.folder / REPORT, second.folder / REPORT, second.folder / "cut.json"])
-    item = campaign.demand(clause(), clause(id="B2", repeats=5)).plan(offered(latency("cpu")), times).items[0]
+def test_clauses_share_a_series(campaign, offered):
+    [item] = campaign.demand(clause(), clause(id="B2", repeats=5)).plan(offered(latency("cpu"))).items
     assert (item.clauses, item.repeats) == (("B1", "B2"), 5)
-    assert (item.estimate.seconds, item.estimate.runs) == (20, 2)
+
+
+def offer(series, found, nodes=2, seconds=600):
+    return Offer(PlannedCase(Offered(series, "OsuLatency", "", nodes, seconds, 0), seconds, 0, 0), found, CHECKS)
 
 
 @pytest.fixture
@@ -158,7 +156,7 @@ def slurm(monkeypatch, campaign):
         (attempt.folder / REPORT).write_text(text)
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
-    planned = AcceptancePlan((PlannedSeries(SERIES, ("B1",), 3, 2, None, CHECKS),), {})
+    planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), 3),), {})
 
     def call(*outcomes, again=False):
         results[:] = outcomes

@@ -4,7 +4,7 @@ import json
 import random
 
 from kappa.app.conduct import acceptance as running
-from kappa.app.conduct.session import CHECKS, Conductor
+from kappa.app.conduct.session import Conductor
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.layout import REPORT
@@ -15,7 +15,7 @@ from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many
 from tests.unit.acceptance.conftest import clause
-from tests.unit.acceptance.test_campaign import SERIES
+from tests.unit.acceptance.test_campaign import SERIES, offer
 from tests.unit.reports.samples import latency, report
 
 
@@ -23,7 +23,7 @@ from tests.unit.reports.samples import latency, report
 def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
     repeats = 40
     campaign.demand(clause(repeats=repeats))
-    planned = AcceptancePlan((PlannedSeries(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
+    planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), repeats),), {})
 
     def run_attempt(site, contract, checks, attempt, conductor, tell):
         text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))
@@ -36,7 +36,9 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
 
     def work():
         with campaign.locked() as lock:
-            running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
+            running.run_series(
+                campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False
+            )
 
     draw = random.Random(11)
     finished = kills = 0

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from kappa.app.conduct import acceptance as running
-from kappa.app.conduct.session import CHECKS, Conductor
+from kappa.app.conduct.session import Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.load import Site
@@ -19,7 +19,7 @@ from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import ClauseOutcome
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.unit.acceptance.conftest import clause
-from tests.unit.acceptance.test_campaign import SERIES
+from tests.unit.acceptance.test_campaign import SERIES, offer
 from tests.unit.acceptance.test_mix import demanded, measured
 from tests.unit.reports.samples import latency, report
 
@@ -174,7 +174,7 @@ def test_line_about_a_folder_elsewhere_is_refused(filled):
 def test_each_attempt_is_noted_when_its_session_ends(campaign, monkeypatch, capsys):
     """Also an attempt that did not finish."""
     campaign.demand(clause(repeats=2))
-    planned = AcceptancePlan((PlannedSeries(SERIES, ("B1",), 2, 2, None, CHECKS),), {})
+    planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), 2),), {})
 
     def run_attempt(site, contract, checks, attempt, conductor, tell):
         if attempt.repeat == 2 and attempt.number == 1:
