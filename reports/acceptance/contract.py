@@ -84,8 +84,8 @@ def _refuse_tender(file: YamlFile) -> None:
         if isinstance(head, Mapping) and key in head:
             raise file.error(
                 ("contract", key),
-                "this version has no program for tenders: remove contract.rules and contract.tender, keep the "
-                "thresholds, and keep the pack and the bid beside the contract (docs/tender.md)",
+                "this version has no keys of tenders: remove contract.rules and contract.tender, and keep the rest "
+                "(docs/tender.md); verify a dossier with these keys with the version that wrote it",
             )
 
 
