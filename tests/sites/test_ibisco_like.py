@@ -4,10 +4,10 @@ import math
 import re
 
 import pytest
-from kappa.core.sites.contract import load_contract
 
 from kappa.core.record.load import load_session
 from reframe_checks.storage.emt_io import CHANNELS_OF_COPY
+from reports.acceptance.contract import load_contract
 from tests.sites.dry_run import SITES
 
 TRANSPORTS = {

@@ -97,6 +97,7 @@ def _list() -> int:
 
 
 def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
+    from kappa.app.conduct.preflight import require_sound
     from kappa.app.survey.found import facts, kept
     from kappa.app.survey.limits import too_small
     from kappa.app.survey.site_files import asked, site_files
@@ -108,7 +109,7 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
     for path, text in files.items():
         _write(folder / path, text)
     _write(folder / FOUND, kept(found))
-    Site(folder).require_sound()
+    require_sound(Site(folder))
     _say(f"written to {folder}")
     for title, part in found.parts.items():
         for limit in too_small(part):
@@ -123,6 +124,7 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
 
 
 def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.date, *, write: bool) -> int:
+    from kappa.app.conduct.preflight import require_sound
     from kappa.app.survey.found import changes, kept
     from kappa.app.survey.site_files import site_files
     from kappa.core.sites.load import Site
@@ -147,7 +149,7 @@ def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.da
         else:
             _write(folder / path, text)
     _write(folder / FOUND, kept(now))
-    Site(folder).require_sound()
+    require_sound(Site(folder))
     return 1
 
 

@@ -249,13 +249,13 @@ def _command(options: argparse.Namespace) -> list[str]:
 def _run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.night import BusyError, conduct, only_one
     from kappa.app.conduct.own_cluster import cluster_up
-    from kappa.app.conduct.preflight import require_sense
+    from kappa.app.conduct.preflight import require_sense, require_sound
     from kappa.core.sites.load import Site
 
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     problem = ""
     if not options.resubmit:  # In a chain, the dashboard shows the problem, and the next night is submitted.
-        site.require_sound()
+        require_sound(site)
         require_sense(site.description, results, options.mode, options.reframe)
     try:
         with cluster_up(site.folder):

@@ -44,7 +44,7 @@ _EXAMPLES = """\
 def run(arguments: list[str]) -> int:
     options = resolved(_parse(arguments))
     from kappa.app.conduct.planning import planned, selected
-    from kappa.app.conduct.preflight import require_sense
+    from kappa.app.conduct.preflight import require_sense, require_sound
     from kappa.app.conduct.session import Conductor, reframe
     from kappa.core.record.load import load_session
     from kappa.core.sites.load import Site
@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
 
     site, results = Site(site_folder(options.site)), results_folder(options.site)
     reframe()
-    site.require_sound()
+    require_sound(site)
     require_sense(site.description, results, options.mode, options.reframe)
     session = load_session(options.against) if options.against else None
     os.environ[MODE_VARIABLE] = options.mode

@@ -37,6 +37,7 @@ _EXAMPLES = """\
 def run(arguments: list[str]) -> int:
     options = resolved(_parse(arguments))
     from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.preflight import require_sound
     from kappa.app.conduct.quarantine import Quarantine, ReturnTest, end_quarantines
     from kappa.app.conduct.session import Conductor, reframe
     from kappa.app.conduct.validation import using
@@ -44,7 +45,7 @@ def run(arguments: list[str]) -> int:
     from reports.verdict.judge import EXIT_STATUS
 
     site, results = Site(site_folder(options.site)), results_folder(options.site)
-    site.require_sound()
+    require_sound(site)
     quarantine = Quarantine.required(site, results)
     with stopping() as stop, cluster_up(site.folder):
         if options.dry_run:

@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
     from kappa.app.conduct.leftovers import NoReportError
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.planning import reframe_options, within
-    from kappa.app.conduct.preflight import require_ready, require_sense
+    from kappa.app.conduct.preflight import require_ready, require_sense, require_sound
     from kappa.app.conduct.retention import tidy
     from kappa.app.conduct.session import Conductor, Progress, cases_done, reframe
     from kappa.app.conduct.validation import Validation, judge_leftovers, using
@@ -60,7 +60,7 @@ def run(arguments: list[str]) -> int:
     reframe()
     if options.spec:
         choose(options.spec)
-    site.require_sound()
+    require_sound(site)
     require_sense(site.description, results, options.mode, options.reframe)
     os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results, site) as lock, cluster_up(site.folder):

@@ -20,7 +20,7 @@ import msgspec
 from kappa.app.conduct.alerts import AlertTargets
 from kappa.app.conduct.leftovers import job_ended
 from kappa.app.conduct.planning import reframe_options, within
-from kappa.app.conduct.preflight import require_ready
+from kappa.app.conduct.preflight import require_ready, require_sound
 from kappa.app.conduct.quarantine import Quarantine, end_quarantines
 from kappa.app.conduct.retention import tidy
 from kappa.app.conduct.session import Conductor, OptionsKept, reframe
@@ -160,7 +160,7 @@ def conduct(
         mode = Validation(site, options.mode, options.reframe, folder)
         with _part_of_night(log), using(results, site) as own:
             judge_leftovers(site, results)
-            site.require_sound()
+            require_sound(site)
             require_ready(site, results, options.mode, options.reframe)
             conductor = Conductor(stop, [lock, own], log, PATIENCE_S)
             if options.budget is not None:

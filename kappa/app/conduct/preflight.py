@@ -48,6 +48,17 @@ _NO_PROGRAM = "no such program"
 _CLUSTER = re.compile(r"-M|--clusters?(=|$)")
 
 
+def require_sound(site: Site) -> None:
+    """Read every file of the site, also its contract, so that no later command fails because of one of them.
+
+    :raises InputError: a file is not valid; names the line.
+    """
+    from reports.acceptance.contract import site_contract  # noqa: PLC0415 (loads SciPy)
+
+    site.require_sound()
+    site_contract(site)
+
+
 def none_sees(
     folder: pathlib.Path, commands: NodeCommands, options: Mapping[str, Sequence[str]], nodes: Mapping[str, int]
 ) -> str:

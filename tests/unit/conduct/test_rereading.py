@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from reports.acceptance.measured import note_measured
-from reports.acceptance.signature import NOT_SIGNED
 
 from kappa.app.command.main import main
 from kappa.app.conduct import rereading
 from kappa.app.conduct.rereading import prove
 from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.layout import REPORT
+from reports.acceptance.campaign.measured import note_measured
+from reports.acceptance.campaign.signature import NOT_SIGNED
 from reports.acceptance.dossier import write_dossier
 from tests.replay.composed_site import write_site
 from tests.unit.acceptance.conftest import Filled, clause

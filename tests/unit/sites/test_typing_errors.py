@@ -9,6 +9,7 @@ import string
 import pytest
 import yaml
 
+from kappa.app.conduct.preflight import require_sound
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.load import Site
 
@@ -103,7 +104,7 @@ def copied(tmp_path_factory):
 
 @pytest.mark.parametrize("site", EXAMPLES)
 def test_without_an_error_nothing_is_refused(copied, site):
-    Site(copied / site).require_sound()
+    require_sound(Site(copied / site))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_an_error_is_refused_by_name(copied, file, node, word):
     path.write_text(text[:start] + text[start:end].replace(node.value, word, 1) + text[end:], encoding="utf-8")
     try:
         with pytest.raises(InputError) as refused:
-            Site(copied / file.parts[0]).require_sound()
+            require_sound(Site(copied / file.parts[0]))
     finally:
         path.write_text(text, encoding="utf-8")
     message = str(refused.value)
