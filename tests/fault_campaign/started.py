@@ -7,9 +7,9 @@ import random
 import shutil
 from collections.abc import Iterator
 
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.faults import Fault, Kind, between, preloaded, replaced
-from kappa.tools.fault_campaign.node_state import lower_limit
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import Fault, Kind, between, preloading, replaced
+from tests.fault_campaign.node_state import lower_limit
 
 _CONFIGURATION = "/etc/slurm/slurm.conf"
 _SCRIPTS = "/run/scripts-$(uname -n)"
@@ -149,24 +149,6 @@ def hung_home(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
             folder.rmdir()  # unless the user has settings there
 
 
-@contextlib.contextmanager
-def slow_fsync(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=200000", "-DOPEN_US=0", "-DEVERY=0"):
-        yield "0.2 s slower"
-
-
-@contextlib.contextmanager
-def slow_opens(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=0", "-DOPEN_US=5000", "-DEVERY=0"):
-        yield "5 ms slower"
-
-
-@contextlib.contextmanager
-def failing_reads(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=0", "-DOPEN_US=0", "-DEVERY=1000"):
-        yield "1 of 1000"
-
-
 OF_TASKS = (
     Kind("low priority", False, "processes that Slurm starts on the node have a nice value of 5–19",
          of_slurmd('renice --priority "$1" --pid "$pid" > /dev/null', "nice {}", range(5, 20))),
@@ -195,7 +177,10 @@ OF_JOBS = (
     Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slow_script("Epilog")),
 )
 OF_FILES = (
-    Kind("slow fsync", False, "fsync takes 0.2 s longer", slow_fsync, preloads=True),
-    Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", slow_opens, preloads=True),
-    Kind("failing reads", False, "one in 1000 reads of `/scratch` fails", failing_reads, preloads=True),
-)
+    Kind("slow fsync", False, "fsync takes 0.2 s longer", preloading(
+        "slow_files.c", "0.2 s slower", "-DFSYNC_US=200000", "-DOPEN_US=0", "-DEVERY=0"), preloads=True),
+    Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", preloading(
+        "slow_files.c", "5 ms slower", "-DFSYNC_US=0", "-DOPEN_US=5000", "-DEVERY=0"), preloads=True),
+    Kind("failing reads", False, "one in 1000 reads of `/scratch` fails", preloading(
+        "slow_files.c", "1 of 1000", "-DFSYNC_US=0", "-DOPEN_US=0", "-DEVERY=1000"), preloads=True),
+)  # fmt: skip
