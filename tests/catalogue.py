@@ -16,10 +16,8 @@ import sysconfig
 import tempfile
 from typing import Any
 
-from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
-from kappa.core.ground.whole_files import write_atomically
 from kappa.core.vocabulary import check_pages, checks
 from kappa.core.vocabulary.modes import MODES
 from tests import coverage
@@ -110,9 +108,7 @@ def _checks_file() -> pathlib.Path:
 
 def renew(cases: list[Case]) -> None:
     """Write ``checks.json``. Do this first: the pages read sites, whose names are compared with this file."""
-    described = as_json(cases)
-    if not _checks_file().is_file() or _checks_file().read_text(encoding="utf-8") != described:
-        write_atomically(_checks_file(), described, 0o644)
+    _checks_file().write_text(as_json(cases), encoding="utf-8")
     for known in (checks.catalogue, checks.uncatalogued, checks.families):
         known.cache_clear()
 
@@ -131,7 +127,7 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str | None]:
     """Return every generated file with its text; ``None`` for the page of a check that no longer exists.
 
     :raises InputError: a page is missing, or has no marker lines for a table; or the data of ``docs/coverage.md``
-        cannot be used. The message names the page and table, or the line.
+        cannot be used. The message names the table, or the line.
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
@@ -145,27 +141,19 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str | None]:
         path = SUITE / name
         text = path.read_text(encoding="utf-8")
         for title, table in contents.items():
-            try:
-                text = place(title).filled(text, table)
-            except InputError as err:
-                raise InputError(f"{clean(str(path))}: {err}") from None
+            text = Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->").filled(text, table)
         wanted[path] = text
     folder = SUITE / check_pages.FOLDER
     gone = dict.fromkeys(folder.glob("*.md"))
     return {**wanted, **gone, **{folder / f"{name}.md": check_pages.page(name, check) for name, check in known.items()}}
 
 
-def place(title: str) -> Place:
-    """Return the place of the table ``title`` in its page."""
-    return Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->")
-
-
 def main(arguments: list[str] | None = None) -> int:
-    words = argparse.ArgumentParser(prog="python -m tests.catalogue", description=__doc__)
-    chosen = words.add_mutually_exclusive_group(required=True)
+    parser = argparse.ArgumentParser(prog="python -m tests.catalogue", description=__doc__)
+    chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--write", action="store_true", help="renew the files that are out of date")
     chosen.add_argument("--check", action="store_true", help="list the files that are out of date; write nothing")
-    options = words.parse_args(arguments)
+    options = parser.parse_args(arguments)
     cases = described_cases()
     if options.write:
         renew(cases)
@@ -174,8 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
         if text is None:
             path.unlink()
         else:
-            path.parent.mkdir(exist_ok=True)
-            write_atomically(path, text, 0o644)
+            path.write_text(text, encoding="utf-8")
     for path in changed:
         print(f"{'renewed' if options.write else 'out of date: run `make catalogue`'}: {path}")
     return 1 if changed and options.check else 0

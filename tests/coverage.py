@@ -158,6 +158,6 @@ def _ticked(names: Iterable[str], *, sort: bool = True) -> str:
 
 
 if __name__ == "__main__":
-    words = argparse.ArgumentParser(prog="python -m tests.coverage", description=__doc__)
-    words.add_argument("file", type=pathlib.Path, nargs="?", default=SUITE / DATA, help="(default: docs/coverage.yaml)")
-    print(page(read(words.parse_args().file, catalogue()), catalogue()))
+    parser = argparse.ArgumentParser(prog="python -m tests.coverage", description=__doc__)
+    parser.add_argument("file", type=pathlib.Path, nargs="?", default=SUITE / DATA, help=f"default: {DATA}")
+    print(page(read(parser.parse_args().file, catalogue()), catalogue()))

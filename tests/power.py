@@ -284,11 +284,11 @@ def most_a_month(alarms: int, months: int) -> float:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m tests.power", description=__doc__)
-    words.add_argument("--trials", type=int, default=400, metavar="N", help="trials of each figure (default: 400)")
-    words.add_argument("--months", type=int, default=12, metavar="N", help="months of a healthy site (default: 12)")
-    add_table(words)
-    options = words.parse_args()
+    parser = argparse.ArgumentParser(prog="python -m tests.power", description=__doc__)
+    parser.add_argument("--trials", type=int, default=400, metavar="N", help="trials of each figure (default: 400)")
+    parser.add_argument("--months", type=int, default=12, metavar="N", help="months of a healthy site (default: 12)")
+    add_table(parser)
+    options = parser.parse_args()
     text = tables(options.trials, options.months)
     print(text)
     if options.table:

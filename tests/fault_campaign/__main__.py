@@ -1,4 +1,4 @@
-"""Plant faults in a separate embedded cluster, and count what the suite finds: ``python -m tests.fault_campaign``."""
+"""Plant faults in a separate embedded cluster, and count how often the suite finds them and names the right node."""
 
 import argparse
 import functools
@@ -49,8 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     # Split first: argparse would take the second `--`, which belongs to COMMAND.
     cut = given.index("--") if "--" in given else len(given)
-    words = _parser()
-    options = words.parse_args(given[:cut])
+    parser = _parser()
+    options = parser.parse_args(given[:cut])
     try:
         match options.action:
             case "run":
@@ -67,15 +67,15 @@ def main(arguments: list[str] | None = None) -> int:
                         return subprocess.run(command, check=False).returncode
                     time.sleep(options.seconds)
     except InputError as err:
-        words.error(str(err))
+        parser.error(str(err))
     except KeyboardInterrupt:
-        words.error("interrupted; run the same command to continue")
+        parser.error("interrupted; run the same command to continue")
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    words = argparse.ArgumentParser(prog="python -m tests.fault_campaign", description=__doc__)
-    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser = argparse.ArgumentParser(prog="python -m tests.fault_campaign", description=__doc__)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     kinds = "".join(f"  {kind.name:24} {kind.what}\n" for kind in KINDS.values())
     disturbances = "".join(f"  {each.name:20} {each.what}\n" for each in DISTURBANCES.values())
     run, disturbed, night, load = (
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     load.add_argument("loads", type=_loads, metavar=",".join(LOADS), help="one or more kinds of load")
     load.add_argument("--seconds", type=float, default=600, metavar="S", help="without COMMAND (default: 600)")
-    return words
+    return parser
 
 
 def _loads(text: str) -> tuple[str, ...]:

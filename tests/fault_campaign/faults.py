@@ -58,15 +58,15 @@ class Kind:
 # ---- ways to put a fault into a node ---------------------------------------------------------------------------------
 
 
-def between(put: str, mend: str, told: str, *ranges: Sequence[int]) -> Fault:
-    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``told`` shows them."""
+def between(put: str, mend: str, detail: str, *ranges: Sequence[int]) -> Fault:
+    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``detail`` shows them."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
         drawn = [str(draw.choice(numbers)) for numbers in ranges]
         cluster.on(node, put, *drawn)
         try:
-            yield told.format(*drawn)
+            yield detail.format(*drawn)
         finally:
             cluster.on(node, mend, *drawn)
 
@@ -96,10 +96,10 @@ def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None
         cluster.on(node, f'{script}; umount --lazy "$path"; rm -rf {_FAKES}', path)
 
 
-def preloading(source: str, told: str, *options: str, values: Sequence[int] = range(1)) -> Fault:
+def preloading(source: str, detail: str, *options: str, values: Sequence[int] = range(1)) -> Fault:
     """Return a fault that preloads a library into every program that starts from then on, by a copy of /etc.
 
-    :param source: a file of ``SOURCES``; ``options`` of gcc and ``told`` show one of ``values``.
+    :param source: a file of ``SOURCES``; ``options`` of gcc and ``detail`` show one of ``values``.
     """
 
     @contextlib.contextmanager
@@ -114,7 +114,7 @@ def preloading(source: str, told: str, *options: str, values: Sequence[int] = ra
             *(option.format(value) for option in options),
         )
         try:
-            yield told.format(value)
+            yield detail.format(value)
         finally:
             cluster.on(node, f"umount --lazy /etc; rm -rf {_FAKES}")
 
@@ -133,14 +133,14 @@ def running(cluster: Cluster, node: str, program: str, *arguments: str) -> Itera
         cluster.on(node, 'kill -KILL -- "-$1" "$1" || true', pid)
 
 
-def process(program: str, told: str, values: Sequence[int] = range(1)) -> Fault:
-    """Return a fault that is a Python program in the background. Its argument and ``told`` show one of ``values``."""
+def process(program: str, detail: str, values: Sequence[int] = range(1)) -> Fault:
+    """Return a fault that is a Python program in the background. Its argument and ``detail`` show one of ``values``."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
         value = str(draw.choice(values))
         with running(cluster, node, program, value):
-            yield told.format(value)
+            yield detail.format(value)
 
     return fault
 

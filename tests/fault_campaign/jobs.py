@@ -99,7 +99,7 @@ def seconds_to_name(cluster: Cluster, since: float) -> float | None:
     return float(json.loads(first.read_text(encoding="utf-8").splitlines()[0])["after_s"])
 
 
-def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
+def meanwhile(do: Callable[[Cluster, str, int], None], detail: str) -> Fault:
     """Return a fault that calls ``do(cluster, node, pid)`` once, at a random time after a drawn subcommand starts."""
 
     @contextlib.contextmanager
@@ -120,7 +120,7 @@ def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
         waiting = threading.Thread(target=wait_and_do)
         waiting.start()
         try:
-            yield told.format(subcommand=subcommand, later_s=later_s)
+            yield detail.format(subcommand=subcommand, later_s=later_s)
         finally:
             over.set()
             waiting.join()
@@ -136,8 +136,8 @@ def stop(_: Cluster, __: str, pid: int) -> None:
 def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     with freezer(cluster, node) as freeze:
         put = meanwhile(lambda _, __, pid: freeze(pid), "{subcommand} frozen {later_s} s after its start")
-        with put(cluster, node, draw) as told:
-            yield told
+        with put(cluster, node, draw) as detail:
+            yield detail
 
 
 def power_off(cluster: Cluster, node: str, _: int) -> None:
@@ -146,12 +146,12 @@ def power_off(cluster: Cluster, node: str, _: int) -> None:
 
 @contextlib.contextmanager
 def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    path, make, told = draw.choice([
+    path, make, detail = draw.choice([
         (CONFIGURATION, 'mkfifo "$fake"', "it waits for ever for its configuration file"),
         (PMIX, 'head -c 4096 /dev/urandom > "$fake"', "its PMIx library is damaged"),
     ])  # fmt: skip
     with replaced(cluster, node, path, make):
-        yield told
+        yield detail
 
 
 OF_USERS = (

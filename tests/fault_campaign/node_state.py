@@ -21,19 +21,10 @@ def name_of_another(cluster: Cluster, node: str, draw: random.Random) -> Iterato
         cluster.on(node, 'hostname "$1"', node)
 
 
-@contextlib.contextmanager
-def wrong_name(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    cluster.on(node, 'hostname "$1"', f"new-{node}")
-    try:
-        yield f"calls itself new-{node}"
-    finally:
-        cluster.on(node, 'hostname "$1"', node)
-
-
-def lower_limit(option: str, values: range, told: str) -> Fault:
+def lower_limit(option: str, values: range, detail: str) -> Fault:
     """Return a fault that lowers a limit of slurmd and all programs that it starts, by an option of prlimit(1)."""
     # The limit cannot be raised again. The node's end after the round removes it.
-    return between(f'prlimit --pid "$(pidof slurmd)" "--{option}=$1:$1"', "true", told, values)
+    return between(f'prlimit --pid "$(pidof slurmd)" "--{option}=$1:$1"', "true", detail, values)
 
 
 @contextlib.contextmanager
@@ -114,7 +105,8 @@ KINDS = (
     Kind("zombies", False, "50–300 processes have ended and their parent has not waited for them", process(
         _ZOMBIES, "{} zombies", range(50, 301, 50))),
     Kind("process of another job", False, "a process of another job still runs", process(_OF_ANOTHER_JOB, "of job 1")),
-    Kind("wrong host name", False, "the node's host name differs from its name in Slurm", wrong_name),
+    Kind("wrong host name", False, "the node's host name differs from its name in Slurm", between(
+        'hostname "new-$(uname -n)"', 'hostname "$(uname -n | cut -c 5-)"', "calls itself new-NODE")),
     Kind("another's host name", False, "the node has the host name of another node", name_of_another),
     Kind("scratch in memory", False, "`/scratch` is a tmpfs", between(
         "mount -t tmpfs -o size=1g tmpfs /scratch", "umount --lazy /scratch", "a tmpfs of 1 GiB")),

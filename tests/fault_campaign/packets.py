@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 
 from tests.fault_campaign.cluster import Cluster
-from tests.fault_campaign.faults import ADDRESS, Kind, between, other_node, running
+from tests.fault_campaign.faults import ADDRESS, Kind, between, other_node, process, running
 
 _TABLE = "add table inet fault; add chain inet fault {hook} {{ type filter hook {hook} priority 0 ; }}; "
 _NO_TABLE = "nft delete table inet fault"
@@ -22,7 +22,7 @@ mac, address = one.getsockname()[4], socket.inet_aton(sys.argv[1])
 body = struct.pack("!HHBBH6s4s6s4s", 1, 0x800, 6, 4, 1, mac, address, bytes(6), address)
 one.send(b"\\xff" * 6 + mac + b"\\x08\\x06" + body)
 """
-# Simulates a link that is lost for 0.3 s again and again. `nft` takes a few milliseconds.
+# Simulates a link that is lost for 0.3 s again and again. The end of the node removes the table.
 _OUTAGES = """
 import subprocess, time
 rules = "add table inet fault; " + "".join(
@@ -79,15 +79,6 @@ def long_packets_vanish(cluster: Cluster, node: str, draw: random.Random) -> Ite
 
 
 @contextlib.contextmanager
-def short_outages(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    try:
-        with running(cluster, node, _OUTAGES):
-            yield "0.3 s every 10 s"
-    finally:
-        cluster.on(node, f"{_NO_TABLE} || true")
-
-
-@contextlib.contextmanager
 def reordered_packets(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     percent, later_ms = draw.randrange(3, 11), draw.randrange(2, 6)
     cluster.on(node, "ip link add keep type veth peer name kept; ip link set keep up; ip link set kept up promisc on")
@@ -109,7 +100,8 @@ OF_PACKETS = (
          long_packets_vanish),
     Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection are lost", between(
         _LOST_CONNECTIONS, _NO_TABLE, "{} %", range(10, 31, 5))),
-    Kind("short outages", False, "the node sends and receives nothing for 0.3 s, every 10 s", short_outages),
+    Kind("short outages", False, "the node sends and receives nothing for 0.3 s, every 10 s", process(
+        _OUTAGES, "0.3 s every 10 s")),
     Kind("duplicate packets", False, "the node sends 3–10 % of its packets twice", between(
         _DUPLICATES, "nft delete table netdev fault", "{} %", range(3, 11))),
     Kind("reordered packets", False, "the node sends 3–10 % of its packets 2–5 ms late", reordered_packets),

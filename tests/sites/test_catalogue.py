@@ -78,9 +78,3 @@ def test_every_check_says_what_a_failure_means(cases):
     assert not [name for name, text in said.items() if len(text.split()) < 8 or not text.endswith(".")]
     named = {word for text in said.values() for word in _OF_A_CLASS.findall(text)}
     assert named - {"OpenFOAM", "RandomAccess", "SimGrid"} <= said.keys()
-
-
-@pytest.mark.parametrize("text", ["", "<!-- modes: make catalogue -->\n", "<!-- end of modes -->"])
-def test_missing_marker_is_an_error(text):
-    with pytest.raises(ValueError, match="expected the lines"):
-        catalogue.place("modes").filled(text, "")
