@@ -32,8 +32,7 @@ RANKS = {
     "reports.acceptance": 12,
     "kappa.app.survey": 13,
     "kappa.app.conduct": 14,
-    "kappa.tools": 15,
-    "kappa.app.command": 16,
+    "kappa.app.command": 15,
 }
 TOP = ("kappa", "reframe_checks", "reports", "spack_envs")
 # Their parents have nothing but a docstring, and the version.

@@ -144,12 +144,6 @@ def add_json(to: argparse.ArgumentParser) -> None:
     to.add_argument("--json", metavar="FILE", type=pathlib.Path, help=JSON_HELP)
 
 
-def add_table(to: argparse.ArgumentParser) -> None:
-    to.add_argument(
-        "--table", metavar="FILE", type=pathlib.Path, help="write the tables between the markers of this Markdown file"
-    )
-
-
 def name(text: str) -> str:
     try:
         return plain_name(text)

@@ -80,9 +80,6 @@ COMMANDS = {
     "spack": Command("spack", "install the suite's Spack environments for a site"),
     "catalogue": Command("catalogue", "list the checks with metrics, needed features and durations"),
     "docs": Command("docs", "explain a check: purpose, metrics, needs, and what its failure means"),
-    "coverage": Command("coverage", "list which checks measure the figures of papers and tenders"),
-    "power": Command("power", "simulate which slow-downs bounds and nights can find"),
-    "fault-campaign": Command("fault_campaign", "plant faults in an embedded cluster, and count what Kappa finds"),
 }
 
 

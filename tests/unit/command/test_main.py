@@ -14,8 +14,8 @@ from kappa.core.ground.processes import StoppedError
 HEAVY = {
     "bokeh", "duckdb", "jinja2", "msgspec", "numpy", "reframe", "rich", "ruamel", "ruptures", "scipy", "yaml",
 }  # fmt: skip
-# Their help lists fabrics' variants and kinds of fault, which are read with these.
-READERS = {"fabric": {"msgspec", "yaml"}, "fault-campaign": {"msgspec", "yaml"}}
+# Its help lists fabrics' variants, which are read with these.
+READERS = {"fabric": {"msgspec", "yaml"}}
 
 
 @pytest.mark.parametrize("name", ["", *sorted(set(COMMANDS) - {"cluster"})])
