@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from reports.acceptance.outage_log import Draft, writing
 from scipy import special, stats
 
-from reports.acceptance.campaign import CONTRACT, Campaign
-from reports.acceptance.judge import ClauseOutcome, judge
+from reports.acceptance.campaign.folder import Campaign
+from reports.acceptance.campaign.layout import CONTRACT
+from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import ClauseOutcome
+from reports.acceptance.outages.log import Draft, writing
 
 # Thirty days and five interrupts at 10 % and 10 %.
 LEAST_H, PROMISED_H, RISK, LENGTH_H = 77.64, 228.5, 0.1, 720.0

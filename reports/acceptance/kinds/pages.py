@@ -47,7 +47,7 @@ class Stroke:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ChartMark:
     """Draw a dot, a cross or a ring."""
 
     x: float
@@ -78,7 +78,7 @@ class Chart:
     title: str
     summary: str
     legend: str
-    shapes: tuple[Box | Stroke | Mark | ChartLabel, ...]
+    shapes: tuple[Box | Stroke | ChartMark | ChartLabel, ...]
     columns: Sequence[tuple[float, str]] = ()
     ticks: Sequence[tuple[float, str]] = ()
     x_title: str = ""

@@ -22,7 +22,7 @@ from reports.acceptance.kinds.pages import (
     Box,
     Chart,
     ChartLabel,
-    Mark,
+    ChartMark,
     Section,
     Stroke,
 )
@@ -63,7 +63,7 @@ def _chart(verdict: ClauseVerdict) -> Chart:
     wide, right, threshold = WIDTH - LEFT - RIGHT, WIDTH - RIGHT, y.at(clause.threshold)
     at_least = clause.comparison == "at_least"
     above, below = (TOP, threshold - TOP), (threshold, HEIGHT - BOTTOM - threshold)
-    shapes: list[Box | Stroke | Mark | ChartLabel] = [Box(LEFT, *_sized(below if at_least else above, wide), "#fdece2")]
+    shapes: list[Box | Stroke | ChartMark | ChartLabel] = [Box(LEFT, *_sized(below if at_least else above, wide), "#fdece2")]
     if low is not None and high is not None:
         shapes.append(Box(LEFT, y.at(high), wide, max(1.0, y.at(low) - y.at(high)), BLUE, 0.2))
     for (level, label, colour, dash), label_y in zip(
@@ -78,7 +78,7 @@ def _chart(verdict: ClauseVerdict) -> Chart:
         column = nodes.index(sample.node) if sample.node else sample.repeat - 1
         title = f"repeat {sample.repeat}, {sample.node or ' '.join(sample.nodes)}: {figure(sample.value)}"
         holds = clause.holds(sample.value)
-        dot = Mark(columns[column], y.at(sample.value), INK if holds else ORANGE, "dot" if holds else "cross", title)
+        dot = ChartMark(columns[column], y.at(sample.value), INK if holds else ORANGE, "dot" if holds else "cross", title)
         shapes += [dot, replace(dot, colour=GREY, form="ring", title=sample.load)] if sample.load else [dot]
     return Chart(
         clause.text,
