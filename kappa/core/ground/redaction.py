@@ -45,7 +45,7 @@ _ASSIGNMENTS = (
     # `setenv NAME x` of csh, `setenv("NAME", "x")` of Lmod, `mpirun -genv NAME x`
     re.compile(rf"(?:\bsetenv|\s-g?env)[ (][\"']?(?P<name>[A-Za-z_]\w{{1,63}})[\"' \t,]+(?P<value>{_QUOTED}|\S+)"),
 )
-# A private key, and lines of base64, of which the last one may be short.
+# A private key, and lines of base64; the last line may be short.
 _BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|(?:^[A-Za-z0-9+/]{40,}+={0,2}\n)++(?:[A-Za-z0-9+/]++={0,2}$)?",

@@ -99,7 +99,7 @@ class Measured:
         return frozenset(name for name in self.lines if not (self.folder / name).is_dir())
 
     def problems(self, attempts: Iterable[pathlib.Path] | None = None) -> list[str]:
-        """Return what is wrong with the chain, and with these attempts; by default with all."""
+        """Return the faults of the chain and of ``attempts``, or of all attempts."""
         if attempts is None:
             attempts = self._ended | {self.folder / name for name in self.lines if name not in self._gone}
         found = [self.broken] if self.broken else []

@@ -1,4 +1,4 @@
-"""A device or a pipe in the place of a file is refused at once: it has no end, or nobody writes it."""
+"""Kappa refuses a device or a pipe in place of a file at once: a device has no end, and a pipe may have no writer."""
 
 import os
 import signal
