@@ -18,8 +18,8 @@ import datetime
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -49,7 +49,7 @@ from reports.acceptance.kinds.clause import (
     Planning,
 )
 from reports.acceptance.kinds.pages import Section
-from reports.acceptance.kinds.retained_chance import DRAWS, METHOD, any_of, wrong_answers
+from reports.acceptance.kinds.retained_chance import DRAWS, METHOD, any_of, described, wrong_answers
 from reports.acceptance.kinds.series import Series
 from reports.show.provenance import Listing
 
@@ -113,11 +113,12 @@ class RetainedFigure:
 
 @dataclass(frozen=True)
 class RetainedFigures:
-    """Hold the figures of a rerun; ``measured_on`` is the day of its last session, ``None`` before the first."""
+    """Hold the figures of a rerun; ``next_due`` counts from ``measured_on``, the day of its last session."""
 
     figures: tuple[RetainedFigure, ...]
     accepted_on: datetime.date
     measured_on: datetime.date | None
+    next_due: datetime.date | None
 
 
 class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
@@ -160,12 +161,10 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             f"    {counted(len(chances), 'figure')} of {accepted.contract.title}, accepted {_accepted_on(accepted)}: "
             f"due by {due}, then every {counted(terms.every_months, 'month')}"
         ]
-        for name, chance in chances.items():
-            lines.append(f"    {name} {chance or 'the repeats show no spread: the chance is unknown'}")
-        if known := [chance for chance in chances.values() if chance]:
+        lines += [f"    {name} {described(answers)}" for name, answers in chances.items()]
+        if known := [answers for answers in chances.values() if answers]:
             lines += [f"    an unchanged machine fails the clause in {any_of(known)}", f"    {METHOD}"]
-        shares = {name: chance and asdict(chance) for name, chance in chances.items()}
-        return ClausePlan(tuple(lines), {"share": terms.share, "due": str(due), "draws": DRAWS, "chances": shares})
+        return ClausePlan(tuple(lines), {"share": terms.share, "due": str(due), "draws": DRAWS, "chances": chances})
 
     def keep_inputs(self, planning: Planning) -> None:
         folder, _ = self._accepted(planning)
@@ -194,27 +193,27 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         :raises InputError: it is missing, altered, not signed or not usable; names the file, the clause and the key.
         """
         if self.id not in planning.contents:
-            folder = self._copy(planning.campaign) if planning.campaign else planning.file
-            if not folder.is_dir():
-                folder = planning.file.parent / self.retained.dossier
+            copy = planning.campaign and self._copy(planning.campaign)
+            folder = copy if copy and copy.is_dir() else planning.file.parent / self.retained.dossier
             try:
-                planning.contents[self.id] = folder, self._verified(folder, planning)
+                self._require_signed(folder, planning)
+                accepted = planning.judge(folder)
+                _require_usable(accepted)
             except _UnusableError as err:
                 here = f"{clean(str(planning.file))}: clause {self.id}: retained.dossier: {clean(str(folder))}"
-                raise InputError(f"{here}: {err}") from err
-        accepted: tuple[pathlib.Path, ContractVerdict] = planning.contents[self.id]
-        return accepted
+                raise InputError(f"{here}: {err}: expected a signed, unaltered dossier that is ACCEPTED") from err
+            planning.contents[self.id] = folder, accepted
+        dossier: tuple[pathlib.Path, ContractVerdict] = planning.contents[self.id]
+        return dossier
 
-    def _verified(self, folder: pathlib.Path, planning: Planning) -> ContractVerdict:
-        keys, expected = self.retained.keys, "expected a signed, unaltered dossier"
-        if not (folder / MANIFEST).is_file():
-            raise _UnusableError(f"no {MANIFEST}: {expected}")
-        proof = check_seal_by_public_keys(folder, keys)
+    def _require_signed(self, folder: pathlib.Path, planning: Planning) -> None:
+        """:raises _UnusableError: a key of the clause did not sign the dossier, or ``kappa verify`` finds a problem."""
+        _require_intact(folder)
+        proof = check_seal_by_public_keys(folder, self.retained.keys)
         if problems := proof.problems or planning.verify(folder).problems:
-            raise _UnusableError(f"{problems[0]}: {expected}")
-        if not keys and not proof.good:
-            raise _UnusableError(f"{proof.unchecked[0]}: {expected}; or name the keys of its parties in retained.keys")
-        return _usable(folder, planning.judge)
+            raise _UnusableError(problems[0])
+        if not self.retained.keys and not proof.good:
+            raise _UnusableError(f"{proof.unchecked[0]}; or name the keys of its parties in retained.keys")
 
     def _rerun(self, accepted: ClauseVerdict) -> Series:
         """Return the accepted clause with the bound that the share gives as its threshold."""
@@ -230,9 +229,11 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         copy = self._copy(evidence.campaign.folder)
         try:
             _require_intact(copy)
-            accepted = _usable(copy, evidence.judge_dossier)
+            accepted = evidence.judge_dossier(copy)
+            _require_usable(accepted)
         except _UnusableError as err:
-            return ClauseVerdict(self, None, problems=(f"accepted dossier: {err}",))
+            remedy = "remove it and type kappa acceptance run, which copies the accepted dossier"
+            return ClauseVerdict(self, None, problems=(f"{ACCEPTED}/{self.id}: {err}; {remedy}",))
         agreed = {change.change for change in self.retained.agreed}
         figures, problems, remarks = [], [], []
         named: dict[tuple[str, str], list[str]] = {}
@@ -246,14 +247,16 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             figures.append(RetainedFigure(before, now, changes, now.met if known else None))
             problems += [f"{name}: {problem}" for problem in now.problems]
             remarks += [f"{name}: {remark}" for remark in now.remarks]
-        for (change, before_change), ids in named.items():
-            another = f"another {change!r} in place of {before_change} ({', '.join(ids)})"
-            if change in agreed:
+        for (changed, former), ids in named.items():
+            another = f"another {changed!r} in place of {former} ({', '.join(ids)})"
+            if changed in agreed:
                 remarks.append(f"{another}, as agreed")
             else:
                 problems.append(f"{another}: it counts if retained.agreed has the agreement of all parties")
         outcomes = {one.met for one in figures}
         shares = [one.share for one in figures if one.share is not None]
+        measured_on = _day([one.now for one in figures], evidence.attempts)
+        next_due = measured_on and _months_after(measured_on, self.retained.every_months)
         return ClauseVerdict(
             self,
             False if False in outcomes else None if None in outcomes else True,
@@ -261,36 +264,32 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             round(100 * min(shares), 9) if shares else None,
             problems=tuple(problems),
             remarks=tuple(remarks),
-            detail=RetainedFigures(
-                tuple(figures), _accepted_on(accepted), _day((one.now for one in figures), evidence.attempts)
-            ),
+            detail=RetainedFigures(tuple(figures), _accepted_on(accepted), measured_on, next_due),
         )
 
     def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
-        copy, here = self._copy(dossier), f"{ACCEPTED}/{self.id}"
-        if not copy.is_dir():
-            return Proof([], [], [])
-        proof = check_seal_by_public_keys(copy, self.retained.keys)
-        if not proof.problems and not _is_signed(copy):
-            proof.problems.append("not signed")
+        copy, proof = self._copy(dossier), Proof([], [], [])
+        if copy.is_dir():
+            try:
+                _require_intact(copy)
+                proof = check_seal_by_public_keys(copy, self.retained.keys)
+            except _UnusableError as err:
+                proof.problems.append(str(err))
         lists = (proof.problems, proof.unchecked, proof.good)
-        return Proof(*([f"{here}: {line}" for line in lines] for lines in lists))
+        return Proof(*([f"{ACCEPTED}/{self.id}: {line}" for line in lines] for lines in lists))
 
     # The dossier.
-
-    def _next_due(self, detail: RetainedFigures) -> datetime.date | None:
-        return detail.measured_on and _months_after(detail.measured_on, self.retained.every_months)
 
     def section(self, verdict: ClauseVerdict) -> Section:
         detail: RetainedFigures | None = verdict.detail
         if detail is None:
             return Section()
         facts = [("Accepted", str(detail.accepted_on))]
-        if detail.measured_on:
-            facts.append(("Next due", f"{self._next_due(detail)}, counted from this run ({detail.measured_on})"))
+        if detail.next_due:
+            facts.append(("Next due", f"{detail.next_due}, counted from this run ({detail.measured_on})"))
         for change in self.retained.agreed:
-            parties = f"{', '.join(change.parties)}, {change.date}"
-            facts.append(("Agreed", f"{change.change}: {change.reason} ({parties})"))
+            agreement = f"{', '.join(change.parties)}, {change.date}"
+            facts.append(("Agreed", f"{change.change}: {change.reason} ({agreement})"))
         rows = [
             (
                 f"{one.accepted.clause.id} {one.accepted.clause.statistic}",
@@ -314,7 +313,6 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         detail: RetainedFigures | None = verdict.detail
         if detail is None:
             return {}
-        next_due = self._next_due(detail)
         figures = [
             {
                 "committed": one.accepted.clause.threshold,
@@ -326,46 +324,37 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             }
             for one in detail.figures
         ]
-        accepted_on = str(detail.accepted_on)
-        return {"retained": {"accepted_on": accepted_on, "next_due": next_due and str(next_due), "figures": figures}}
+        next_due = detail.next_due and str(detail.next_due)
+        return {"retained": {"accepted_on": str(detail.accepted_on), "next_due": next_due, "figures": figures}}
 
 
 class _UnusableError(Exception):
     """An accepted dossier has no figures to retain; the message says why."""
 
 
-def _require_intact(copy: pathlib.Path) -> None:
-    """:raises _UnusableError: the copy of a dossier is no basis for a comparison. No key is checked."""
-    if not copy.is_dir():
-        raise _UnusableError("missing; type kappa acceptance run")
+def _require_intact(dossier: pathlib.Path) -> None:
+    """:raises _UnusableError: the dossier is altered, not signed, or the dossier of a rerun. No key is checked."""
     try:
-        problems = differences(copy)
+        problems = differences(dossier)
     except InputError as err:
         raise _UnusableError(f"no valid {MANIFEST}") from err
-    if problems or not _is_signed(copy):
-        raise _UnusableError(problems[0] if problems else "not signed")
-
-
-def _is_signed(dossier: pathlib.Path) -> bool:
-    return any(is_signature(path.name) for path in dossier.iterdir())
-
-
-def _usable(dossier: pathlib.Path, judge: Callable[[pathlib.Path], ContractVerdict]) -> ContractVerdict:
-    """Return the verdict in an intact dossier.
-
-    :raises _UnusableError: it has no figures to retain.
-    """
+    if not any(is_signature(path.name) for path in dossier.iterdir()):
+        problems.append("not signed")
     # So a forged dossier cannot hold dossiers without end.
     if (dossier / ACCEPTED).exists():
-        raise _UnusableError("it has retained clauses: expected the dossier of the first measurements")
-    accepted = judge(dossier)
+        problems.append("it has retained clauses: name the dossier of the first measurements")
+    if problems:
+        raise _UnusableError(problems[0])
+
+
+def _require_usable(accepted: ContractVerdict) -> None:
+    """:raises _UnusableError: an intact dossier has no figures to retain."""
     if accepted.acceptance.exit_status:
-        raise _UnusableError(f"it is {accepted.acceptance.word}: expected ACCEPTED")
+        raise _UnusableError(f"it is {accepted.acceptance.word}")
     if below := [one.clause.id for one in _figures_of(accepted) if (one.value or 0) < 0]:
         raise _UnusableError(f"{', '.join(below)}: a share of a figure below 0 is not defined")
     if not _figures_of(accepted):
         raise _UnusableError("it has no complete clause about a series")
-    return accepted
 
 
 def _figures_of(accepted: ContractVerdict) -> list[ClauseVerdict]:

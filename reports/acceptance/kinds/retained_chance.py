@@ -8,7 +8,7 @@ import functools
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -27,33 +27,13 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class WrongAnswers:
-    """``spread``: standard deviation of the accepted repeats over their mean; ``most_spread``: its upper 95 % limit.
+def wrong_answers(accepted: ClauseVerdict, share: float) -> dict[str, Any] | None:
+    """Return the chances for one accepted figure; ``None`` if fewer than two repeats or a mean of 0 show no spread.
 
-    ``chances`` are (speed, fails, chance, chance at ``most_spread``): speed of the machine as a share of the accepted
-    one; whether the wrong answer is *not met*.
+    ``spread``: standard deviation of the repeats over their mean; ``most_spread``: its upper 95 % limit. ``chances``
+    are (speed of the machine as a share of the accepted one, whether the wrong answer is *not met*, chance, chance at
+    ``most_spread``).
     """
-
-    spread: float
-    most_spread: float
-    repeats: int
-    statistic: str
-    chances: tuple[tuple[float, bool, float, float], ...]
-
-    def __str__(self) -> str:
-        chances = ", ".join(
-            f"{figure(100 * speed)} % {'fails' if fails else 'passes'} in {_percent(chance)} ({_percent(most)})"
-            for speed, fails, chance, most in self.chances
-        )
-        return (
-            f"{self.statistic} of {counted(self.repeats, 'repeat')}, spread {figure(100 * self.spread, 2)} % "
-            f"(95 % limit {figure(100 * self.most_spread, 2)} %): a machine at {chances}"
-        )
-
-
-def wrong_answers(accepted: ClauseVerdict, share: float) -> WrongAnswers | None:
-    """Return the chances for one accepted figure; ``None`` if fewer than two repeats or a mean of 0 show no spread."""
     statistic, at_least = accepted.clause.statistic, accepted.clause.comparison == "at_least"
     by_repeat: dict[int, list[float]] = {}
     for sample in accepted.samples:
@@ -64,14 +44,12 @@ def wrong_answers(accepted: ClauseVerdict, share: float) -> WrongAnswers | None:
         return None
     spread, free = statistics.stdev(values) / abs(statistics.fmean(values)), len(values) - 1
     most = spread * math.sqrt(free / float(special.chdtri(free, 0.95)))
-
-    def chance(speed: float, noise: float) -> float:
-        fails = failing(statistic, len(values), at_least, noise, share, speed)
-        return fails if speed >= share else 1 - fails
-
-    speeds = sorted({1.0, min(1.0, share + 0.02), max(share - 0.02, share / 2)}, reverse=True)
-    chances = tuple((speed, speed >= share, chance(speed, spread), chance(speed, most)) for speed in speeds)
-    return WrongAnswers(spread, most, len(values), str(statistic), chances)
+    chances = []
+    for speed in sorted({1.0, min(1.0, share + 0.02), max(share - 0.02, share / 2)}, reverse=True):
+        fails = [failing(statistic, len(values), at_least, noise, share, speed) for noise in (spread, most)]
+        chances.append((speed, speed >= share, *(fails if speed >= share else (1 - chance for chance in fails))))
+    repeats = {"repeats": len(values), "statistic": str(statistic)}
+    return {"spread": spread, "most_spread": most, **repeats, "chances": chances}
 
 
 def failing(statistic: Statistic, repeats: int, at_least: bool, spread: float, share: float, speed: float) -> float:
@@ -87,24 +65,36 @@ def failing(statistic: Statistic, repeats: int, at_least: bool, spread: float, s
 def _noise(statistic: Statistic, repeats: int, at_least: bool) -> NDArray[numpy.float64]:
     """Draw the statistic of standard normal repeats, for both runs."""
     random = numpy.random.default_rng(seed=40)
-
-    def drawn() -> NDArray[numpy.float64]:
+    # A percentile is the nearest rank; the worst of the nodes is the lowest or the highest repeat.
+    quantiles = {"minimum": 0.0, "every_node": 0.0 if at_least else 1.0, "maximum": 1.0}
+    quantile = quantiles.get(statistic.kind, statistic.percentile / 100)
+    blocks = []
+    for _ in range(DRAWS // _BLOCK):
         draws = random.standard_normal((2, _BLOCK, repeats))
-        if statistic.kind == "median":
-            return numpy.median(draws, axis=2)
-        if statistic.kind == "percentile":
-            return numpy.percentile(draws, statistic.percentile, axis=2, method="inverted_cdf")
-        lowest = statistic.kind == "minimum" or (statistic.kind == "every_node" and at_least)
-        return draws.min(axis=2) if lowest else draws.max(axis=2)
-
-    return numpy.concatenate([drawn() for _ in range(DRAWS // _BLOCK)], axis=1)
+        median = statistic.kind == "median"
+        blocks.append(numpy.median(draws, 2) if median else numpy.quantile(draws, quantile, 2, method="inverted_cdf"))
+    return numpy.concatenate(blocks, axis=1)
 
 
-def any_of(figures: Sequence[WrongAnswers]) -> str:
+def described(answers: dict[str, Any] | None) -> str:
+    """Return the chances for one figure in words."""
+    if answers is None:
+        return "the repeats show no spread: the chance is unknown"
+    chances = ", ".join(
+        f"{figure(100 * speed)} % {'fails' if fails else 'passes'} in {_percent(chance)} ({_percent(most)})"
+        for speed, fails, chance, most in answers["chances"]
+    )
+    return (
+        f"{answers['statistic']} of {counted(answers['repeats'], 'repeat')}, spread "
+        f"{figure(100 * answers['spread'], 2)} % (95 % limit {figure(100 * answers['most_spread'], 2)} %): "
+        f"a machine at {chances}"
+    )
+
+
+def any_of(known: Sequence[dict[str, Any]]) -> str:
     """Return in words how often an unchanged machine fails one of the figures, if their noise is independent."""
-    kept = math.prod(1 - answers.chances[0][2] for answers in figures)
-    most = math.prod(1 - answers.chances[0][3] for answers in figures)
-    return f"{_percent(1 - kept)} ({_percent(1 - most)})"
+    chance, most = (1 - math.prod(1 - answers["chances"][0][column] for answers in known) for column in (2, 3))
+    return f"{_percent(chance)} ({_percent(most)})"
 
 
 def _percent(chance: float) -> str:
