@@ -45,10 +45,9 @@ class _RedfishValue(Struct, frozen=True):
     value: Decimal | None = msgspec.field(name="Reading", default=None)
 
     def __post_init__(self) -> None:
-        # The exponent of NaN is a letter, and one that no meter has would overflow a float.
-        exponent = self.value.as_tuple().exponent if self.value is not None else 0
-        known = isinstance(exponent, int) and abs(exponent) <= _MOST_DIGITS
-        if self.value is not None and not (known and 0 <= self.value <= _MOST):
+        # An exponent that no meter has would overflow a float.
+        known = self.value is None or (self.value.is_finite() and abs(self.value.adjusted()) <= _MOST_DIGITS)
+        if not known or not 0 <= (self.value or 0) <= _MOST:
             raise ValueError("expected a number of at least 0")
 
 
