@@ -13,10 +13,10 @@ import datetime
 import functools
 import itertools
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -35,6 +35,7 @@ _MOST, _MOST_DIGITS = Decimal("1e12"), 30
 _J_PER_KWH = 3.6e6
 # An energy of fewer steps of a meter is not known to 1 %.
 _LEAST_STEPS = 100
+T = TypeVar("T")
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]
 _Counter = Annotated[int, Meta(ge=0, lt=(1 << 63) - 1)]
 # (time in s since 1970, value): the energy in J of a counter since its first reading, or the power in W.
@@ -96,38 +97,28 @@ class _MeterLine(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the zones that count; psys and the parts of a package would count twice."""
         return {name: zone for name, zone in (self.rapl or {}).items() if zone.name.startswith("package")}
 
-    @property
-    def kind(self) -> str:
-        return RAPL if self.redfish is None else BMC if self.redfish.controls else SENSOR
-
-    @property
-    def reading(self) -> "Reading":
-        time, answer = self.time.timestamp(), self.redfish
-        if answer is None:
-            return Reading(time, packages=self.packages)
-        watts = answer.controls[0] if answer.controls else answer.power
-        power = watts.value if watts else None
-        return Reading(time, None if power is None else float(power), answer.energy.value if answer.energy else None)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Hold a reading; ``time`` is in seconds since 1970, and a figure that the meter did not state is ``None``."""
-
-    time: float
-    power_w: float | None = None
-    energy_kwh: Decimal | None = None
-    packages: dict[str, _RaplZone] | None = None
-
 
 @dataclass(frozen=True)
 class Meter:
-    """Hold a meter of all power of its ``nodes``; ``readings`` are in order of time."""
+    """Hold a meter of all power of its ``nodes``. Its readings are (time in s since 1970, value), in order of time."""
 
     name: str
     nodes: tuple[str, ...]
     kind: str
-    readings: list[Reading] = field(default_factory=list)
+    power_w: _Points = field(default_factory=list)
+    energy_kwh: list[tuple[float, Decimal]] = field(default_factory=list)
+    packages: list[tuple[float, dict[str, _RaplZone]]] = field(default_factory=list)
+
+    def add(self, time: float, line: _MeterLine) -> None:
+        answer = line.redfish
+        if answer is None:
+            self.packages.append((time, line.packages))
+            return
+        power = answer.controls[0] if answer.controls else answer.power
+        if power and power.value is not None:
+            self.power_w.append((time, float(power.value)))
+        if answer.energy and answer.energy.value is not None:
+            self.energy_kwh.append((time, answer.energy.value))
 
     def energy(self, start: float, end: float, gap_s: float, package_w: float) -> tuple[float, float, float]:
         """Return the energy between two times, and its least and its most by the readings around them, in J.
@@ -137,65 +128,59 @@ class Meter:
         :raises NoValueError: the readings do not give the energy.
         """
         if self.kind == RAPL:
-            return _between(self._rapl(self._window(self.readings, start, end, gap_s), package_w), start, end)
-        counting = [reading for reading in self.readings if reading.energy_kwh is not None]
-        powers = [reading for reading in self.readings if reading.power_w is not None]
-        if counting:
-            points, step_j = self._kilowatt_hours(self._window(counting, start, end, gap_s))
+            return _between(self._rapl(self._window(self.packages, start, end, gap_s), package_w), start, end)
+        if self.energy_kwh:
+            points, step_j = self._kilowatt_hours(self._window(self.energy_kwh, start, end, gap_s))
             joules, low_j, high_j = _between(points, start, end)
             if joules >= _LEAST_STEPS * step_j:
                 return joules, max(0.0, low_j - step_j), high_j + step_j
-            if not powers:
+            if not self.power_w:
                 steps = f"EnergykWh counts in steps of {figure(step_j)} J"
                 raise NoValueError(f"{self.name}: {steps}, more than 1 % of {figure(joules)} J")
-        window = self._window(powers, start, end, gap_s)
-        joules = _trapezoid([(reading.time, reading.power_w or 0.0) for reading in window], start, end)
+        joules = _trapezoid(self._window(self.power_w, start, end, gap_s), start, end)
         return joules, joules, joules
 
-    def _window(self, readings: Sequence[Reading], start: float, end: float, gap_s: float) -> Sequence[Reading]:
+    def _window(self, readings: list[tuple[float, T]], start: float, end: float, gap_s: float) -> list[tuple[float, T]]:
         """Return the readings from the last one before ``start`` to the first one after ``end``, without a gap."""
-        first = bisect.bisect_right(readings, start, key=lambda reading: reading.time) - 1
-        last = bisect.bisect_left(readings, end, key=lambda reading: reading.time)
+        first = bisect.bisect_right(readings, start, key=_time) - 1
+        last = bisect.bisect_left(readings, end, key=_time)
         if first < 0:
             raise NoValueError(f"{self.name}: no reading before the job's start")
         if last == len(readings):
             raise NoValueError(f"{self.name}: no reading after the job's end")
         window = readings[first : last + 1]
-        widest = max((after.time - before.time for before, after in itertools.pairwise(window)), default=0.0)
+        widest = max((after[0] - before[0] for before, after in itertools.pairwise(window)), default=0.0)
         if widest > gap_s:
             gap = f"no reading for {duration(widest)} during the job, at most {duration(gap_s)} are agreed"
             raise NoValueError(f"{self.name}: {gap}")
         return window
 
-    def _rapl(self, window: Sequence[Reading], package_w: float) -> _Points:
+    def _rapl(self, window: list[tuple[float, dict[str, _RaplZone]]], package_w: float) -> _Points:
         """Return the energy of all packages since the first reading; a counter that wrapped goes on by its range."""
         total_j = 0.0
-        points = [(window[0].time, 0.0)]
-        for before, after in itertools.pairwise(window):
-            old, new = before.packages or {}, after.packages or {}
+        points = [(window[0][0], 0.0)]
+        for (before, old), (after, new) in itertools.pairwise(window):
             if old.keys() != new.keys():
                 raise NoValueError(f"{self.name}: not every reading has the same packages")
-            gap_s = after.time - before.time
             for zone, now in new.items():
                 range_j = now.max_energy_range_uj / 1e6
-                if gap_s * package_w >= range_j:
+                if (after - before) * package_w >= range_j:
                     raise NoValueError(
-                        f"{self.name}: no reading for {duration(gap_s)}: at {figure(package_w)} W a counter of "
-                        f"{figure(range_j)} J wraps in {duration(range_j / package_w)}, so the energy is not known"
+                        f"{self.name}: no reading for {duration(after - before)}: at {figure(package_w)} W a counter "
+                        f"of {figure(range_j)} J wraps in {duration(range_j / package_w)}, so the energy is not known"
                     )
                 used_j = (now.energy_uj - old[zone].energy_uj) / 1e6
                 total_j += used_j if used_j >= 0 else used_j + range_j
-            points.append((after.time, total_j))
+            points.append((after, total_j))
         return points
 
-    def _kilowatt_hours(self, window: Sequence[Reading]) -> tuple[_Points, float]:
+    def _kilowatt_hours(self, window: list[tuple[float, Decimal]]) -> tuple[_Points, float]:
         """Return the energy since the first reading, and the step of the counter, in J."""
-        counts = [(reading.time, reading.energy_kwh) for reading in window if reading.energy_kwh is not None]
-        if any(after < before for (_, before), (_, after) in itertools.pairwise(counts)):
+        if any(after < before for (_, before), (_, after) in itertools.pairwise(window)):
             raise NoValueError(f"{self.name}: EnergykWh went back during the job")
         # A reading that ends in a zero may lack the last digit, so the longest one shows the step.
-        step = min(int(kwh.as_tuple().exponent) for _, kwh in counts)
-        return [(time, float(kwh - counts[0][1]) * _J_PER_KWH) for time, kwh in counts], 10.0**step * _J_PER_KWH
+        step = min(int(kwh.as_tuple().exponent) for _, kwh in window)
+        return [(time, float(kwh - window[0][1]) * _J_PER_KWH) for time, kwh in window], 10.0**step * _J_PER_KWH
 
 
 def load_meters(campaign: pathlib.Path) -> tuple[Meter, ...]:
@@ -206,16 +191,18 @@ def load_meters(campaign: pathlib.Path) -> tuple[Meter, ...]:
     meters: dict[str, Meter] = {}
     times: set[tuple[str, float]] = set()
     for path, number, line in _meter_lines(campaign / ENERGY):
-        new, reading = Meter(one_line(clean(line.meter), 80), _nodes(line.nodes), line.kind), line.reading
+        kind = RAPL if line.redfish is None else BMC if line.redfish.controls else SENSOR
+        new, time = Meter(one_line(clean(line.meter), 80), _nodes(line.nodes), kind), line.time.timestamp()
         meter = meters.setdefault(new.name, new)
         if (meter.nodes, meter.kind) != (new.nodes, new.kind):
             raise broken(path, number, "nodes and kind of a meter have to stay: expected those of its first line")
-        if (meter.name, reading.time) in times:
+        if (meter.name, time) in times:
             raise broken(path, number, "time: expected each time of a meter once")
-        times.add((meter.name, reading.time))
-        meter.readings.append(reading)
+        times.add((meter.name, time))
+        meter.add(time, line)
     for meter in meters.values():
-        meter.readings.sort(key=lambda reading: reading.time)
+        for readings in (meter.power_w, meter.energy_kwh, meter.packages):
+            readings.sort(key=_time)
     return tuple(meters[name] for name in sorted(meters))
 
 
@@ -236,6 +223,10 @@ def _nodes(text: str) -> tuple[str, ...]:
     return unfolded(text, MAX_NODES)
 
 
+def _time(reading: tuple[float, object]) -> float:
+    return reading[0]
+
+
 def _between(points: _Points, start: float, end: float) -> tuple[float, float, float]:
     """Return the growth of a counter between two times, by lines between its readings, and its bounds."""
     inside = [value for time, value in points if start <= time <= end]
@@ -251,7 +242,7 @@ def _trapezoid(points: _Points, start: float, end: float) -> float:
 
 def _at(points: _Points, time: float) -> float:
     """Return the value at ``time`` on the line between the points around it."""
-    place = max(1, bisect.bisect_left(points, time, key=lambda point: point[0]))
+    place = max(1, bisect.bisect_left(points, time, key=_time))
     if place == len(points):
         return points[-1][1]
     (before, low), (after, high) = points[place - 1], points[place]
