@@ -12,8 +12,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -47,26 +46,12 @@ class IndexTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     least: _Positive
 
 
-@dataclass(frozen=True)
-class PieceRate:
-    """Hold the verdict on a piece, which is ``rate`` times as fast as its reference; ``None`` without a rate."""
+class PieceRate(NamedTuple):
+    """A piece, the verdict on its clause, and how many times as fast as the reference it is."""
 
     piece: IndexPiece
     verdict: ClauseVerdict
-
-    @property
-    def rate(self) -> float | None:
-        value, reference = self.verdict.value, self.piece.reference.value
-        if self.problem or value is None:
-            return None
-        return value / reference if self.verdict.clause.comparison == "at_least" else reference / value
-
-    @property
-    def problem(self) -> str:
-        value = self.verdict.value
-        if self.verdict.problems or value is None:
-            return f"{self.piece.clause}: the clause is incomplete"
-        return "" if value > 0 else f"{self.piece.clause}: {figure(value)} gives no rate: expected a figure above 0"
+    rate: float | None
 
 
 class Index(Clause, frozen=True, kw_only=True, tag="index"):
@@ -100,14 +85,24 @@ class Index(Clause, frozen=True, kw_only=True, tag="index"):
 
     def judge(self, evidence: Evidence) -> ClauseVerdict:
         clauses = {clause.id: clause for clause in evidence.contract.clauses}
-        rates = [PieceRate(piece, evidence.verdict(clauses[piece.clause])) for piece in self.index.of]
-        if problems := tuple(piece.problem for piece in rates if piece.problem):
-            return ClauseVerdict(self, None, problems=problems, detail=rates)
-        logarithms = sum(one.piece.weight * math.log(one.rate) for one in rates if one.rate is not None)
-        value = math.exp(logarithms / sum(one.piece.weight for one in rates))
-        return ClauseVerdict(self, self.holds(value), value, detail=rates)
+        rates, problems = [], []
+        for piece in self.index.of:
+            verdict, rate = evidence.verdict(clauses[piece.clause]), None
+            if verdict.problems or verdict.value is None:
+                problems.append(f"{piece.clause}: the clause is incomplete")
+            elif verdict.value <= 0:
+                problems.append(f"{piece.clause}: {figure(verdict.value)} gives no rate: expected a figure above 0")
+            else:
+                at_least, reference = verdict.clause.comparison == "at_least", piece.reference.value
+                rate = verdict.value / reference if at_least else reference / verdict.value
+            rates.append(PieceRate(piece, verdict, rate))
+        logarithms = [one.piece.weight * math.log(one.rate) for one in rates if one.rate is not None]
+        value = None if problems else math.exp(sum(logarithms) / sum(piece.weight for piece in self.index.of))
+        met = None if value is None else self.holds(value)
+        return ClauseVerdict(self, met, value, problems=tuple(problems), detail=tuple(rates))
 
     def section(self, verdict: ClauseVerdict) -> Section:
+        rates: tuple[PieceRate, ...] = verdict.detail
         rows = [
             (
                 f"{one.piece.clause} {one.verdict.clause.statistic}",
@@ -116,25 +111,17 @@ class Index(Clause, frozen=True, kw_only=True, tag="index"):
                 NOTHING if one.rate is None else figure(one.rate),
                 figure(one.piece.weight),
             )
-            for one in self._rates(verdict)
+            for one in rates
         ]
         header = ("Clause", "Measured", "Reference", "Rate", "Weight")
         note = "Rate: times as fast as the reference. The index is the geometric mean of the weighted rates."
         return Section(tables=(Listing("Rates", header, rows, note=note),))
 
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
+        rates: tuple[PieceRate, ...] = verdict.detail
         return {
             "index": [
-                {
-                    "clause": one.piece.clause,
-                    "reference": one.piece.reference.value,
-                    "weight": one.piece.weight,
-                    "rate": one.rate,
-                }
-                for one in self._rates(verdict)
+                {"clause": piece.clause, "reference": piece.reference.value, "weight": piece.weight, "rate": rate}
+                for piece, _, rate in rates
             ]
         }
-
-    def _rates(self, verdict: ClauseVerdict) -> list[PieceRate]:
-        rates: list[PieceRate] = verdict.detail
-        return rates

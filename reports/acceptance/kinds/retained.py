@@ -9,8 +9,6 @@
       keys: [FINGERPRINT]                     # optional: who must have signed the dossier
       agreed:                                 # optional: changes of programs and inputs
         - {change: program 0123456789abcdef, reason: why, parties: [buyer, vendor], date: 2028-11-21}
-
-A campaign keeps a copy of the dossier, and the verdict follows from both.
 """
 
 import calendar
@@ -156,11 +154,10 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
     def plan(self, planning: Planning) -> ClausePlan:
         accepted, terms = self._accepted(planning)[1], self.retained
         chances = {one.clause.id: wrong_answers(one, terms.share) for one in _figures_of(accepted)}
-        due = _months_after(_accepted_on(accepted), terms.every_months)
-        lines = [
-            f"    {counted(len(chances), 'figure')} of {accepted.contract.title}, accepted {_accepted_on(accepted)}: "
-            f"due by {due}, then every {counted(terms.every_months, 'month')}"
-        ]
+        accepted_on = _accepted_on(accepted)
+        due = _months_after(accepted_on, terms.every_months)
+        figures = f"{counted(len(chances), 'figure')} of {accepted.contract.title}, accepted {accepted_on}"
+        lines = [f"    {figures}: due by {due}, then every {counted(terms.every_months, 'month')}"]
         lines += [f"    {name} {described(answers)}" for name, answers in chances.items()]
         if known := [answers for answers in chances.values() if answers]:
             lines += [f"    an unchanged machine fails the clause in {any_of(known)}", f"    {METHOD}"]
@@ -196,7 +193,12 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             copy = planning.campaign and self._copy(planning.campaign)
             folder = copy if copy and copy.is_dir() else planning.file.parent / self.retained.dossier
             try:
-                self._require_signed(folder, planning)
+                _require_intact(folder)
+                proof = check_seal_by_public_keys(folder, self.retained.keys)
+                if problems := proof.problems or planning.verify(folder).problems:
+                    raise _UnusableError(problems[0])
+                if not self.retained.keys and not proof.good:
+                    raise _UnusableError(f"{proof.unchecked[0]}; or name the keys of its parties in retained.keys")
                 accepted = planning.judge(folder)
                 _require_usable(accepted)
             except _UnusableError as err:
@@ -205,15 +207,6 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             planning.contents[self.id] = folder, accepted
         dossier: tuple[pathlib.Path, ContractVerdict] = planning.contents[self.id]
         return dossier
-
-    def _require_signed(self, folder: pathlib.Path, planning: Planning) -> None:
-        """:raises _UnusableError: a key of the clause did not sign the dossier, or ``kappa verify`` finds a problem."""
-        _require_intact(folder)
-        proof = check_seal_by_public_keys(folder, self.retained.keys)
-        if problems := proof.problems or planning.verify(folder).problems:
-            raise _UnusableError(problems[0])
-        if not self.retained.keys and not proof.good:
-            raise _UnusableError(f"{proof.unchecked[0]}; or name the keys of its parties in retained.keys")
 
     def _rerun(self, accepted: ClauseVerdict) -> Series:
         """Return the accepted clause with the bound that the share gives as its threshold."""
@@ -254,18 +247,14 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             else:
                 problems.append(f"{another}: it counts if retained.agreed has the agreement of all parties")
         outcomes = {one.met for one in figures}
+        met = False if False in outcomes else None if None in outcomes else True
         shares = [one.share for one in figures if one.share is not None]
+        # Without rounding, a figure that is just met shows as 89.99999999999999 %.
+        value = round(100 * min(shares), 9) if shares else None
         measured_on = _day([one.now for one in figures], evidence.attempts)
         next_due = measured_on and _months_after(measured_on, self.retained.every_months)
-        return ClauseVerdict(
-            self,
-            False if False in outcomes else None if None in outcomes else True,
-            # Without rounding, a figure that is just met shows as 89.99999999999999 %.
-            round(100 * min(shares), 9) if shares else None,
-            problems=tuple(problems),
-            remarks=tuple(remarks),
-            detail=RetainedFigures(tuple(figures), _accepted_on(accepted), measured_on, next_due),
-        )
+        detail = RetainedFigures(tuple(figures), _accepted_on(accepted), measured_on, next_due)
+        return ClauseVerdict(self, met, value, problems=tuple(problems), remarks=tuple(remarks), detail=detail)
 
     def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
         copy, proof = self._copy(dossier), Proof([], [], [])

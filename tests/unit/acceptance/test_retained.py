@@ -19,7 +19,7 @@ from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome, Planning
 from reports.acceptance.kinds.retained import _months_after
-from reports.acceptance.kinds.retained_chance import DRAWS, failing
+from reports.acceptance.kinds.retained_chance import DRAWS, _noise, failing
 from tests.unit.acceptance.conftest import Filled, clause, contract
 from tests.unit.acceptance.test_signature import needs_minisign
 from tests.unit.reports.samples import latency
@@ -286,8 +286,6 @@ def test_verify_names_a_changed_byte_of_the_accepted_dossier(dossier):
         (Statistic("median"), 0.05, 0.88, 0.753),
         # At the share, both answers are equally likely.
         (Statistic("median"), 0.02, 0.9, 0.5),
-        (Statistic("minimum"), 0.02, 0.9, 0.5),
-        (Statistic("percentile", percentile=90), 0.02, 0.9, 0.5),
     ],
 )
 @pytest.mark.parametrize("at_least", [True, False])
@@ -295,6 +293,22 @@ def test_chance_that_a_machine_fails(statistic, spread, speed, fails, at_least):
     # Four standard deviations of a simulated chance of one half, and the digits of the expected ones.
     tolerance = 4 * (0.25 / DRAWS) ** 0.5 + 0.0005
     assert failing(statistic, 6, at_least, spread, 0.9, speed) == pytest.approx(fails, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "at_least", "mean"),
+    # Of the extremes of six standard normal values (Harter 1961).
+    [
+        (Statistic("minimum"), False, -1.26721),
+        (Statistic("maximum"), True, 1.26721),
+        (Statistic("percentile", percentile=90), True, 1.26721),
+        (Statistic("every_node", nodes=2), True, -1.26721),
+        (Statistic("every_node", nodes=2), False, 1.26721),
+    ],
+)
+def test_noise_of_an_order_statistic(statistic, at_least, mean):
+    # Four standard deviations of the mean of both runs' draws.
+    assert _noise(statistic, 6, at_least).mean() == pytest.approx(mean, abs=4 * 0.65 / (2 * DRAWS) ** 0.5)
 
 
 # A machine at this share of the speed must not fail, or must.
