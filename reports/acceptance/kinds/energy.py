@@ -154,7 +154,7 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
         return JobEnergy(joules, low_j, high_j, case.job_s, f"{self.energy.source}: {names}{more}")
 
     def _by_slurm(self, case: Case, seconds: float) -> JobEnergy:
-        if case.energy_j is None:
+        if not case.energy_j:
             raise NoValueError("Slurm's accounting has no energy of the job (AcctGatherEnergyType)")
         if case.provenance.other_jobs:
             jobs = one_line(case.provenance.other_jobs, 100)
@@ -222,24 +222,21 @@ def _covering(meters: Sequence[Meter], nodes: Sequence[str]) -> list[Meter]:
 
 
 def _table(verdict: ClauseVerdict) -> Listing:
-    value = f"Value ({verdict.clause.unit})"
     energies = [JobEnergy(**sample.figures["energy"]) for sample in verdict.samples]
-    return Listing(
-        "Energy",
-        ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)", value, "Nodes", "Measured by"),
-        [
-            (
-                str(sample.repeat),
-                figure(energy.joules, 6),
-                f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
-                figure(energy.seconds, 6),
-                figure(energy.joules / energy.seconds),
-                figure(sample.value, 6),
-                node_lists.folded(sample.nodes),
-                energy.source,
-            )
-            for sample, energy in zip(verdict.samples, energies, strict=True)
-        ],
-        note="Energy: of the job's nodes from the job's start to its end. At least, at most: by the readings around "
-        "both.",
-    )
+    value = f"Value ({verdict.clause.unit})"
+    header = ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)", value, "Nodes", "Source")
+    rows = [
+        (
+            str(sample.repeat),
+            figure(energy.joules, 6),
+            f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
+            figure(energy.seconds, 6),
+            figure(energy.joules / energy.seconds),
+            figure(sample.value, 6),
+            node_lists.folded(sample.nodes),
+            energy.source,
+        )
+        for sample, energy in zip(verdict.samples, energies, strict=True)
+    ]
+    note = "Energy: of the job's nodes from its start to its end. At least, at most: by the readings around both."
+    return Listing("Energy", header, rows, frozenset(header[:6]), note)

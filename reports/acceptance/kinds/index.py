@@ -115,7 +115,7 @@ class Index(Clause, frozen=True, kw_only=True, tag="index"):
         ]
         header = ("Clause", "Measured", "Reference", "Rate", "Weight")
         note = "Rate: times as fast as the reference. The index is the geometric mean of the weighted rates."
-        return Section(tables=(Listing("Rates", header, rows, note=note),))
+        return Section(tables=(Listing("Rates", header, rows, frozenset(header[1:]), note),))
 
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
         rates: tuple[PieceRate, ...] = verdict.detail

@@ -296,7 +296,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             "Committed: the threshold of the accepted contract. Accepted: the figure of the signed dossier. Where less "
             "is better, the share is accepted over measured."
         )
-        return Section(tuple(facts), tables=(Listing("Figures", header, rows, note=note),))
+        return Section(tuple(facts), tables=(Listing("Figures", header, rows, frozenset(header[1:]), note),))
 
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
         detail: RetainedFigures | None = verdict.detail

@@ -103,6 +103,7 @@ def test_energy_for_each_result(judged, results, value):
     ("case", "level", "words"),
     [
         (job(energy_j=None), LEVEL, "no energy of the job"),
+        (job(energy_j=0), LEVEL, "no energy of the job"),
         (job(seconds=None), LEVEL, "did not record how long the job ran"),
         (job(by="acct_gather_energy/rapl"), LEVEL, "acct_gather_energy/rapl measured the energy: expected no level"),
         (job(), None, "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
