@@ -1,11 +1,10 @@
 """Print plan and verdict of an acceptance on a terminal, and write the verdict as strict JSON."""
 
 import json
-from typing import Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted, duration, figure
-from reports.acceptance.kinds.clause import ClauseOutcome, ClauseVerdict, Contract, ContractVerdict
+from reports.acceptance.kinds.clause import ClauseOutcome, Contract, ContractVerdict
 from reports.acceptance.plan import AcceptancePlan
 
 # Keys with explanations only: a later version of the suite may change their wording.
@@ -70,7 +69,7 @@ def to_json(verdict: ContractVerdict) -> str:
         "title": verdict.contract.title,
         "system": verdict.contract.system,
         "families": {"expected": verdict.families.expected, "offered": verdict.families.offered},
-        "clauses": [clause_document(clause) for clause in verdict.clauses],
+        "clauses": [judged.document for judged in verdict.clauses],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -84,33 +83,3 @@ def without_prose(document: str) -> str:
     return json.dumps(
         json.loads(document, object_pairs_hook=lambda pairs: [pair for pair in pairs if pair[0] not in _PROSE])
     )
-
-
-def clause_document(verdict: ClauseVerdict) -> dict[str, Any]:
-    """Return the verdict on a clause as a document for JSON."""
-    clause, interval = verdict.clause, verdict.interval
-    return {
-        "id": clause.id,
-        "outcome": verdict.outcome.word,
-        "without_waiver": verdict.without_waiver.word,
-        "mandatory": clause.mandatory,
-        "statistic": str(clause.statistic),
-        "comparison": clause.comparison,
-        "threshold": clause.threshold,
-        "unit": clause.unit,
-        "value": verdict.value,
-        "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
-        "samples": [
-            {
-                "repeat": sample.repeat,
-                "value": sample.value,
-                "nodes": sample.nodes,
-                "attempt": sample.attempt,
-                **sample.figures,
-            }
-            for sample in verdict.samples
-        ],
-        **clause.document(verdict),
-        "problems": verdict.problems,
-        "remarks": verdict.remarks,
-    }

@@ -98,7 +98,7 @@ def _families(items: Iterable[PlannedSeries], offered: Iterable[Offer]) -> Famil
 
 def _problem(series: MeasuredSeries, matching: list[Offer]) -> str:
     if not matching:
-        return f"the selector matches no case of the site ({series})"
+        return f"the selector matches no case of the site ({series.evidence})"
     if len(matching) > 1:
         names = ", ".join(str(offer.series) for offer in matching)
         return f"the selector matches {len(matching)} series instead of one: {names}"

@@ -137,9 +137,10 @@ def _run(options: argparse.Namespace) -> int:
     campaign = Campaign(options.folder)
     with campaign.locked(job_ended(site)) as lock:
         planning = _planning(options, site, contract, options.folder)
-        freeze(options.folder, planning.file)
+        # Only then the contract is bound, so that a wrong path in it can still be corrected.
         for clause in contract.clauses:
             clause.keep_inputs(planning)
+        freeze(options.folder, planning.file)
         try:
             with stopping() as stop:
                 conductor = Conductor(stop, [lock])

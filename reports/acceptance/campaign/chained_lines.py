@@ -29,6 +29,7 @@ class LinkedLine(Protocol):
 
 
 L = TypeVar("L", bound=LinkedLine)
+T = TypeVar("T")
 
 
 @dataclass
@@ -54,18 +55,27 @@ def read_lines(path: pathlib.Path, kind: type[L], chain: LineChain) -> Iterator[
     :raises InputError: a line was changed, removed or moved, or is no ``kind``; names the line.
     """
     decoder = msgspec.json.Decoder(kind)
+    for number, text in numbered_lines(path):
+        if not text.endswith(b"\n"):
+            chain.torn = len(text)
+            return
+        line = decoded(decoder, text, path, number)
+        _require_chain(line, chain, path, number)
+        yield line, text
+        chain.add(text)
+
+
+def numbered_lines(path: pathlib.Path) -> Iterator[tuple[int, bytes]]:
+    """Yield number and text of each line; the last one may be torn. A missing file has no line.
+
+    :raises InputError: the file cannot be read, or a line is too long.
+    """
     try:
         with opened(path) as file:
             for number, text in enumerate(iter(lambda: file.readline(LINE_LIMIT), b""), start=1):
-                if not text.endswith(b"\n"):
-                    if len(text) == LINE_LIMIT:
-                        raise broken(path, number, f"longer than {LINE_LIMIT:,} bytes")
-                    chain.torn = len(text)
-                    return
-                line = decoded(decoder, text, path, number)
-                _require_chain(line, chain, path, number)
-                yield line, text
-                chain.add(text)
+                if len(text) == LINE_LIMIT and not text.endswith(b"\n"):
+                    raise broken(path, number, f"longer than {LINE_LIMIT:,} bytes")
+                yield number, text
     except FileNotFoundError:
         pass
     except OSError as err:
@@ -76,7 +86,7 @@ def broken(path: pathlib.Path, number: int, words: str) -> InputError:
     return InputError(f"{clean(str(path))}: line {number}: {words}")
 
 
-def decoded(decoder: "msgspec.json.Decoder[L]", text: bytes, path: pathlib.Path, number: int) -> L:
+def decoded(decoder: "msgspec.json.Decoder[T]", text: bytes, path: pathlib.Path, number: int) -> T:
     """:raises InputError: the text is no line of this kind."""
     try:
         return decoder.decode(text)

@@ -225,6 +225,8 @@ class MeasuredSeries(Protocol):
     def check(self) -> str | None:
         """Return the name of the check; ``None`` if the clause names a family."""
 
+    @property
+    def evidence(self) -> str: ...
     def selects(self, case: Case) -> bool: ...
     def misfit(self, case: Case) -> str:
         """Return the reason why the case that a site offers has no such figure; empty if it has."""
@@ -246,6 +248,8 @@ class Planning:
     campaign: pathlib.Path | None
     judge: "Callable[[pathlib.Path], ContractVerdict]"
     verify: Callable[[pathlib.Path], Proof]
+    contents: dict[str, Any] = field(default_factory=dict)
+    """By id of a clause: an input that several of its methods need, and that takes long to verify."""
 
 
 @dataclass(frozen=True)
@@ -357,6 +361,36 @@ class ClauseVerdict:
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(sorted({node for sample in self.samples for node in sample.nodes}))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return the verdict as a document for JSON; values are in the clause's ``unit``."""
+        clause, interval = self.clause, self.interval
+        return {
+            "id": clause.id,
+            "outcome": self.outcome.word,
+            "without_waiver": self.without_waiver.word,
+            "mandatory": clause.mandatory,
+            "statistic": str(clause.statistic),
+            "comparison": clause.comparison,
+            "threshold": clause.threshold,
+            "unit": clause.unit,
+            "value": self.value,
+            "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
+            "samples": [
+                {
+                    "repeat": sample.repeat,
+                    "value": sample.value,
+                    "nodes": sample.nodes,
+                    "attempt": sample.attempt,
+                    **sample.figures,
+                }
+                for sample in self.samples
+            ],
+            **clause.document(self),
+            "problems": self.problems,
+            "remarks": self.remarks,
+        }
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from kappa.core.ground.errors import InputError
 from kappa.core.sites.load import Site
 from reports.acceptance.contract import load_contract
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.energy import JobEnergy
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import ClauseOutcome
+from reports.acceptance.kinds.energy import JobEnergy
 from tests.unit.acceptance.conftest import Filled, clause, contract
 from tests.unit.reports.samples import REPOSITORY, latency
 
@@ -20,13 +20,14 @@ from tests.unit.reports.samples import REPOSITORY, latency
 DAY = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
 LEVEL = {"granularity": 2, "fraction": 1, "subsystems": 3, "meter": 2}
 RANGE_UJ = 262_143_328_850
-BOTH = "node[1-2]"
+ALL = range(880, 1021, 20)
 
 
-def demand(source="slurm", at_most=50_000, repeats=1, level=LEVEL, unit="J", metric="run", **energy):
+def demand(source="slurm", at_most=50_000, level=LEVEL, unit="J", metric="run", changes=(), **energy):
     block = {"source": source, **energy, **({"level": level} if level else {})}
     selector = {"check": "OsuLatency", "partition": "cpu", "metric": metric}
-    return clause(id="E1", energy=block, selector=selector, threshold={"value": at_most, "unit": unit}, repeats=repeats)
+    threshold = {"value": at_most, "unit": unit}
+    return {**clause(id="E1", energy=block, selector=selector, threshold=threshold, repeats=1), **dict(changes)}
 
 
 def job(energy_j=48_000, seconds=100, by="acct_gather_energy/ipmi", **changes):
@@ -39,9 +40,9 @@ def at(second, meter, nodes, **answer):
     return json.dumps({"time": moment, "meter": meter, "nodes": nodes, **answer}) + "\n"
 
 
-def sensor(second, watts=None, kwh=None, meter="pdu1", nodes=BOTH):
-    told = {"PowerWatts": {"Reading": watts, "Name": "P"}, "EnergykWh": {"Reading": kwh}, "Id": "PDU"}
-    return at(second, meter, nodes, redfish=told)
+def sensor(second, watts=None, kwh=None, meter="pdu1", nodes="node[1-2]"):
+    answer = {"PowerWatts": {"Reading": watts, "Name": "P"}, "EnergykWh": {"Reading": kwh}, "Id": "PDU"}
+    return at(second, meter, nodes, redfish=answer)
 
 
 def bmc(second, watts, node):
@@ -52,53 +53,57 @@ def rapl(second, watts, node, begin_uj=0):
     """One package that takes ``watts``, and two zones that count for nothing."""
     zones = {"intel-rapl:0": "package-0", "intel-rapl:0:0": "core", "intel-rapl:1": "psys"}
     count = (begin_uj + int(second * watts * 1e6)) % RANGE_UJ
-    told = {zone: {"name": name, "energy_uj": count, "max_energy_range_uj": RANGE_UJ} for zone, name in zones.items()}
-    return at(second, node, node, rapl=told)
+    files = {zone: {"name": name, "energy_uj": count, "max_energy_range_uj": RANGE_UJ} for zone, name in zones.items()}
+    return at(second, node, node, rapl=files)
 
 
 @pytest.fixture
-def judged(tmp_path):
-    """``judged(clause, case, …, readings=…)`` is the verdict on E1."""
+def filled(tmp_path):
+    """``filled(clause, case, …, readings=…)`` is a campaign."""
 
-    def of(demanded, *cases, readings=()):
-        campaign = Filled(tmp_path / "campaign").demand(demanded)
-        for repeat, case in enumerate(cases, start=1):
+    def make(*clauses, cases=(), readings=()):
+        campaign = Filled(tmp_path / "campaign").demand(*clauses)
+        for repeat, case in enumerate(cases or [job()], start=1):
             campaign.add(case, repeat)
         if readings:
             (campaign.folder / "energy").mkdir()
             (campaign.folder / "energy/site.jsonl").write_text("".join(readings))
-        return judge(campaign).clauses[0]
+        return campaign
 
-    return of
+    return make
+
+
+@pytest.fixture
+def judged(filled):
+    return lambda demanded, *cases, readings=(): judge(filled(demanded, cases=cases, readings=readings)).clauses[0]
 
 
 def only(verdict):
     assert not verdict.problems
-    return verdict.samples[0].energy
+    return JobEnergy(**verdict.samples[0].figures["energy"])
 
 
 def test_slurms_energy_of_each_run(judged):
-    found = judged(demand(repeats=3), job(47_000), job(49_000), job(48_500))
-    assert (found.outcome, found.value) == (ClauseOutcome.MET, 48_500)
-    assert found.samples[0].energy == JobEnergy(47_000, 47_000, 47_000, 100, "acct_gather_energy/ipmi")
-    assert found.samples[0].energy.watts == 470
-    assert not found.doubts
+    verdict = judged(demand(changes={"repeats": 3}), job(47_000), job(49_000), job(48_500))
+    assert (verdict.outcome, verdict.value, verdict.doubts) == (ClauseOutcome.MET, 48_500, ())
+    assert only(verdict) == JobEnergy(47_000, 47_000, 47_000, 100, "acct_gather_energy/ipmi")
 
 
 def test_more_than_agreed_is_not_met(judged):
-    assert judged(demand(at_most=47_999), job()).outcome is ClauseOutcome.NOT_MET
+    assert judged(demand(at_most=47_999)).outcome is ClauseOutcome.NOT_MET
 
 
-def test_energy_for_each_result(judged):
-    count = {"perfvalues": {"embedded:cpu:solved": [960, 0, None, None, "works", "pass"]}}
-    found = judged(demand(unit="J/works", metric="solved"), job(**count))
-    assert (found.value, found.samples[0].energy.joules) == (50, 48_000)
+@pytest.mark.parametrize(("results", "value"), [(960, 50), (0, None)])
+def test_energy_for_each_result(judged, results, value):
+    count = {"perfvalues": {"embedded:cpu:solved": [results, 0, None, None, "works", "pass"]}}
+    assert judged(demand(unit="J/works", metric="solved"), job(**count)).value == value
 
 
 @pytest.mark.parametrize(
     ("case", "level", "words"),
     [
         (job(energy_j=None), LEVEL, "no energy of the job"),
+        (job(energy_j=0), LEVEL, "no energy of the job"),
         (job(seconds=None), LEVEL, "did not record how long the job ran"),
         (job(by="acct_gather_energy/rapl"), LEVEL, "acct_gather_energy/rapl measured the energy: expected no level"),
         (job(), None, "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
@@ -107,70 +112,59 @@ def test_energy_for_each_result(judged):
         (job(result="fail", fail_phase="sanity"), LEVEL, "failed in phase sanity"),
     ],
 )
-def test_slurms_energy_that_counts_for_nothing(judged, case, level, words):
-    found = judged(demand(level=level), case)
-    assert found.outcome is ClauseOutcome.INCOMPLETE
-    assert words in found.problems[0]
-
-
-def test_slurm_with_rapl_has_no_level(judged):
-    found = judged(demand(level=None), job(by="acct_gather_energy/rapl"))
-    assert (found.outcome, found.doubts) == (ClauseOutcome.MET, ("no level: processors only",))
+def test_slurms_energy_that_does_not_count_is_incomplete(judged, case, level, words):
+    verdict = judged(demand(level=level), case)
+    assert verdict.outcome is ClauseOutcome.INCOMPLETE
+    assert words in verdict.problems[0]
 
 
 def test_a_counter_of_rapl_wraps(judged):
     # 900 s of 300 W are 270 kJ on each node: more than the counter holds, so it wraps once or twice.
-    lines = [rapl(second, 300, node, start) for second in range(85, 1030, 30)
-             for node, start in (("node1", 0), ("node2", RANGE_UJ - 10**9))]  # fmt: skip
-    found = judged(demand("rapl", 600_000, level=None), job(seconds=900), readings=lines)
-    energy = only(found)
-    assert energy.joules == pytest.approx(540_000, abs=0.01)
+    begins = {"node1": 0, "node2": RANGE_UJ - 10**9}
+    lines = [rapl(second, 300, node, begin) for second in range(85, 1030, 30) for node, begin in begins.items()]
+    verdict = judged(demand("rapl", 600_000, level=None), job(seconds=900), readings=lines)
+    energy = only(verdict)
     # The last readings before start and after end are at 85 s and 1015 s, those within at 115 s and 985 s.
-    assert (energy.low_j, energy.high_j) == pytest.approx((2 * 870 * 300, 2 * 930 * 300), abs=0.01)
-    assert (energy.watts, energy.source) == (pytest.approx(600), "rapl: node1, node2")
-    assert found.outcome is ClauseOutcome.MET
+    bounds = (540_000, 2 * 870 * 300, 2 * 930 * 300)
+    assert (energy.joules, energy.low_j, energy.high_j) == pytest.approx(bounds, abs=0.01)
+    assert (verdict.outcome, energy.source) == (ClauseOutcome.MET, "rapl: node1, node2")
 
 
-@pytest.mark.parametrize(("package_w", "known"), [(300, False), (290, True)])
-def test_a_run_longer_than_a_counter_without_readings(judged, package_w, known):
+@pytest.mark.parametrize(("package_w", "value"), [(300, None), (290, 180_000)])
+def test_a_run_longer_than_a_counter_without_readings(judged, package_w, value):
     # 262143 J at 300 W are 873.8 s, at 290 W 903.9 s.
     lines = [rapl(second, 100, node) for second in (100, 1000) for node in ("node1", "node2")]
-    found = judged(demand("rapl", level=None, gap_s=3600, package_w=package_w), job(seconds=900), readings=lines)
-    if known:
-        assert only(found).joules == pytest.approx(180_000)
-    else:
-        assert found.outcome is ClauseOutcome.INCOMPLETE
-        assert "wraps in 14 min 34 s, so the energy is not known" in found.problems[0]
+    terms = demand("rapl", level=None, gap_s=3600, package_w=package_w)
+    verdict = judged(terms, job(seconds=900), readings=lines)
+    assert verdict.value == (value and pytest.approx(value))
+    assert value or "wraps in 14 min 34 s, so the energy is not known" in verdict.problems[0]
 
 
-def test_power_by_the_trapezoid(judged):
-    # 100 W at 890 s to 320 W at 1000 s: 120 W when the job begins, so (120 + 320) / 2 x 100 s.
-    lines = [sensor(890, 100), sensor(950, 220), sensor(1000, 320)]
-    energy = only(judged(demand("redfish"), job(), readings=lines))
-    assert (energy.joules, energy.source) == (pytest.approx(22_000), "redfish: pdu1")
+@pytest.mark.parametrize(
+    ("lines", "joules"),
+    [
+        # 100 W at 890 s to 320 W at 1000 s: 120 W when the job begins, so (120 + 320) / 2 x 100 s.
+        ([sensor(890, 100), sensor(950, 220), sensor(1000, 320)], 22_000),
+        # Coarse kilowatt-hours give way to power.
+        ([sensor(second, 360, 56438) for second in ALL], 36_000),
+        ([bmc(second, 200, node) for second in (900, 950, 1000) for node in ("node1", "node2")], 40_000),
+        # A line without an end is still being written.
+        ([*(sensor(second, 200) for second in ALL), '{"time": "2026'], 20_000),
+    ],
+)
+def test_power_by_the_trapezoid(judged, lines, joules):
+    energy = only(judged(demand("redfish"), readings=lines))
+    assert energy.joules == pytest.approx(joules)
     assert energy.low_j == energy.high_j == energy.joules
 
 
 def test_kilowatt_hours_of_two_feeds(judged):
     # 1 Wh each 10 s is 360 W; lines may have any order. A step of 0.0001 kWh is 360 J.
-    lines = [sensor(second, 999, round(7.0001 + second / 10_000, 4), meter)
-             for meter in ("b", "a") for second in range(1010, 0, -10)]  # fmt: skip
+    times = [(meter, second) for meter in ("b", "a") for second in range(1010, 0, -10)]
+    lines = [sensor(second, 999, round(7.0001 + second / 10_000, 4), meter) for meter, second in times]
     energy = only(judged(demand("redfish", 800_000), job(seconds=900), readings=lines))
-    assert energy.joules == pytest.approx(2 * 324_000)
-    assert (energy.low_j, energy.high_j) == pytest.approx((2 * (324_000 - 360), 2 * (324_000 + 360)))
-
-
-def test_coarse_kilowatt_hours_give_way_to_power(judged):
-    lines = [sensor(second, 360, 56438) for second in range(880, 1020, 20)]
-    assert only(judged(demand("redfish"), job(), readings=lines)).joules == pytest.approx(36_000)
-
-
-def test_each_node_has_its_bmc(judged):
-    lines = [bmc(second, 200, node) for second in (900, 950, 1000) for node in ("node1", "node2")]
-    assert only(judged(demand("redfish"), job(), readings=lines)).joules == pytest.approx(40_000)
-
-
-ALL = range(880, 1021, 20)
+    bounds = (2 * 324_000, 2 * (324_000 - 360), 2 * (324_000 + 360))
+    assert (energy.joules, energy.low_j, energy.high_j) == pytest.approx(bounds)
 
 
 @pytest.mark.parametrize(
@@ -179,8 +173,10 @@ ALL = range(880, 1021, 20)
         ([], "no readings of node[1-2]"),
         ([bmc(second, 200, "node1") for second in ALL], "no readings of node2"),
         ([sensor(second, 200, nodes="node[1-3]") for second in ALL], "pdu1 also measures node3"),
-        ([bmc(second, 200, "node1") for second in ALL] + [sensor(second, 200) for second in ALL],
-         "bmc-node1 and pdu1 both measure node1"),
+        (
+            [line for second in ALL for line in (bmc(second, 200, "node1"), sensor(second, 200))],
+            "bmc-node1 and pdu1 both measure node1",
+        ),
         ([sensor(second, 200) for second in range(920, 1021, 20)], "pdu1: no reading before the job's start"),
         ([sensor(second, 200) for second in range(880, 1000, 20)], "pdu1: no reading after the job's end"),
         ([sensor(second, 200) for second in (900, 961, 1000)], "pdu1: no reading for 1 min 1 s during the job"),
@@ -190,29 +186,23 @@ ALL = range(880, 1021, 20)
         ([sensor(second, None, 2000 - second) for second in ALL], "EnergykWh went back"),
         ([rapl(second, 200, "node1") for second in ALL], "no readings of node[1-2]"),
     ],
-)  # fmt: skip
-def test_readings_that_do_not_cover_the_job(judged, lines, words):
-    found = judged(demand("redfish"), job(), readings=lines)
-    assert (found.outcome, found.value) == (ClauseOutcome.INCOMPLETE, None)
-    assert words in found.problems[0]
-
-
-def test_a_line_that_is_being_written_counts_for_nothing(judged):
-    lines = [sensor(second, 200) for second in ALL]
-    assert only(judged(demand("redfish"), job(), readings=[*lines, '{"time": "2026'])).joules == 20_000
+)
+def test_readings_that_do_not_cover_the_job_are_incomplete(judged, lines, words):
+    verdict = judged(demand("redfish"), readings=lines)
+    assert (verdict.outcome, verdict.value) == (ClauseOutcome.INCOMPLETE, None)
+    assert words in verdict.problems[0]
 
 
 def test_readings_around_the_threshold_leave_it_open(judged):
     # 3.6 kW; the readings within the job cover 90 s of its 100 s, those around it 120 s.
     lines = [sensor(second, None, round(0.00001 + second / 1000, 5)) for second in range(880, 1030, 30)]
-    found = judged(demand("redfish", 370_000), job(), readings=lines)
-    assert found.value == pytest.approx(360_000)
-    assert found.doubts == ("the readings around 1 job leave the threshold open",)
+    verdict = judged(demand("redfish", 370_000), readings=lines)
+    assert verdict.value == pytest.approx(360_000)
+    assert verdict.doubts == ("the readings around 1 job leave the threshold open",)
 
 
-def test_a_link_is_refused(tmp_path):
-    campaign = Filled(tmp_path / "campaign").demand(demand("redfish"))
-    campaign.add(job())
+def test_a_link_is_refused(filled, tmp_path):
+    campaign = filled(demand("redfish"))
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/pdu.jsonl").write_text("")
     (campaign.folder / "energy").symlink_to(tmp_path / "elsewhere")
@@ -230,32 +220,29 @@ GOOD_LINE = sensor(0, 200, 1)
         ("[]\n", "Expected `object`"),
         (GOOD_LINE.replace("+00:00", ""), "$.time"),
         (GOOD_LINE.replace("meter", "metre"), "metre"),
-        (GOOD_LINE.replace("node[1-2]", "node[2-"), "expected 1 to 100000 nodes"),
+        (GOOD_LINE.replace("node[1-2]", "node[2-"), "expected 1 to 200000 nodes"),
         (GOOD_LINE.replace("200", '"much"'), "$.redfish.PowerWatts.Reading"),
-        (GOOD_LINE.replace("200", "-200"), "PowerWatts.Reading: expected a number of at least 0"),
-        (GOOD_LINE.replace("200", '"NaN"'), "PowerWatts.Reading: expected a number of at least 0"),
-        (GOOD_LINE.replace("200", "0e999"), "PowerWatts.Reading: expected a number of at least 0"),
-        (at(0, "m", BOTH), "expected either redfish or rapl"),
-        (at(0, "m", BOTH, redfish={"error": {}}), "redfish: expected either PowerControl"),
-        (at(0, "m", BOTH, redfish={"PowerControl": [{}, {}]}), "redfish.PowerControl: expected one entry"),
-        (rapl(0, 1, BOTH), "nodes: expected the one node"),
+        (GOOD_LINE.replace("200", "-200"), "at least 0 - at `$.redfish.PowerWatts`"),
+        (GOOD_LINE.replace("200", '"NaN"'), "at least 0 - at `$.redfish.PowerWatts`"),
+        (GOOD_LINE.replace("200", "0e999"), "at least 0 - at `$.redfish.PowerWatts`"),
+        (at(0, "m", "node1"), "expected either redfish or rapl"),
+        (at(0, "m", "node1", redfish={"error": {}}), "expected either PowerControl, or"),
+        (at(0, "m", "node1", redfish={"PowerControl": [{}, {}]}), "PowerControl: expected one entry"),
+        (rapl(0, 1, "node[1-2]"), "nodes: expected the one node"),
         (rapl(0, 1, "node1").replace("package-0", "dram"), "rapl: expected a zone"),
         (rapl(0, 1, "node1").replace("energy_uj", "energy"), "energy"),
         (sensor(-5, 1), "time: expected each time of a meter once"),
         (sensor(0, 1, nodes="node1"), "expected those of its first line"),
     ],
 )
-def test_a_line_that_is_no_reading(judged, line, words):
-    with pytest.raises(InputError, match=r"site\.jsonl: line 2: no reading of a meter: ") as error:
-        judged(demand("redfish"), job(), readings=[sensor(-5, 200), line])
+def test_a_line_that_is_no_reading_is_named(judged, line, words):
+    with pytest.raises(InputError, match=r"site\.jsonl: line 2: ") as error:
+        judged(demand("redfish"), readings=[sensor(-5, 200), line])
     assert words in str(error.value)
 
 
-def test_the_dossier_has_readings_and_level(tmp_path):
-    campaign = Filled(tmp_path / "campaign").demand(demand("redfish"), clause(id="B2", repeats=1))
-    campaign.add(job())
-    (campaign.folder / "energy").mkdir()
-    (campaign.folder / "energy/pdu.jsonl").write_text("".join(sensor(second, 200) for second in ALL))
+def test_dossier_has_readings_and_level(filled, tmp_path):
+    campaign = filled(demand("redfish"), clause(id="B2", repeats=1), readings=[sensor(second, 200) for second in ALL])
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     page = (tmp_path / "d/dossier.html").read_text()
     assert "level 1, the lowest of: granularity 2, fraction 1, subsystems 3, meter 2" in page
@@ -263,16 +250,19 @@ def test_the_dossier_has_readings_and_level(tmp_path):
     energy = json.loads((tmp_path / "d/verdict.json").read_text())["clauses"][0]["samples"][0]["energy"]
     assert (energy["joules"], energy["seconds"]) == (20_000, 100)
     assert verify(tmp_path / "d").problems == []
-    readings = tmp_path / "d/energy/pdu.jsonl"
+    readings = tmp_path / "d/energy/site.jsonl"
     readings.write_text(readings.read_text().replace("200", "100"))
-    assert any("energy/pdu.jsonl" in problem for problem in verify(tmp_path / "d").problems)
+    assert any("energy/site.jsonl" in problem for problem in verify(tmp_path / "d").problems)
 
 
-def test_processors_alone_are_in_large_type(tmp_path):
-    campaign = Filled(tmp_path / "campaign").demand(demand(level=None))
-    campaign.add(job(by="acct_gather_energy/rapl"))
-    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+def test_processors_alone_have_no_level_and_a_warning(filled, tmp_path):
+    campaign = filled(demand(level=None), cases=[job(by="acct_gather_energy/rapl")])
+    [verdict] = write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None).clauses
+    assert (verdict.outcome, verdict.doubts) == (ClauseOutcome.MET, ("no level: processors only",))
     assert '<p class="warning">no level: processors only</p>' in (tmp_path / "d/dossier.html").read_text()
+
+
+OF_REPEATS = "expected energy with comparison at_most, and a statistic over the repeats"
 
 
 @pytest.mark.parametrize(
@@ -289,32 +279,20 @@ def test_processors_alone_are_in_large_type(tmp_path):
         ({"unit": "J", "metric": "latency_8B"}, "expected 'J/UNIT'"),
         ({"unit": "J/us", "metric": "latency_8B"}, "is no time and no rate"),
         ({"unit": "J/Gflop/s", "metric": "rate"}, "is no time and no rate"),
+        ({"changes": {"comparison": "at_least"}}, OF_REPEATS),
+        ({"changes": {"statistic": {"every_node": 2}}}, OF_REPEATS),
+        # By the catalogue of the site's checks.
+        ({"metric": "solved", "unit": "J/works"}, "unknown metric 'solved'"),
+        ({"metric": "latency_8B", "unit": "J/works"}, "unit of latency_8B"),
     ],
 )
 def test_a_bad_clause_names_its_key(tmp_path, changes, words):
-    (tmp_path / "c.yaml").write_text(yaml.safe_dump(contract(demand(**changes))))
-    if not words:
-        assert load_contract(tmp_path / "c.yaml").clauses[0].requirement == "≤ 50\N{NARROW NO-BREAK SPACE}000 J"
-        return
-    with pytest.raises(InputError, match=r"c\.yaml: line \d+: ") as error:
-        load_contract(tmp_path / "c.yaml")
-    assert words in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("metric", "unit", "words"),
-    [
-        ("run", "J", ""),
-        ("solved", "J/works", "unknown metric 'solved'"),
-        ("latency_8B", "J/works", "unit of latency_8B"),
-    ],
-)
-def test_a_metric_and_its_unit_by_the_catalogue(tmp_path, metric, unit, words):
     path = tmp_path / "c.yaml"
-    path.write_text(yaml.safe_dump(contract(demand(metric=metric, unit=unit))))
+    path.write_text(yaml.safe_dump(contract(demand(**changes))))
     site = Site(REPOSITORY / "site_configs/embedded").description
     if not words:
-        assert load_contract(path, site).clauses[0].energy.level.lowest == 1
+        assert load_contract(path, site).clauses[0].required == "≤ 50\N{NARROW NO-BREAK SPACE}000 J"
         return
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=r"c\.yaml: line \d+: ") as error:
         load_contract(path, site)
+    assert words in str(error.value)

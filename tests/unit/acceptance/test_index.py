@@ -12,65 +12,52 @@ from tests.unit.acceptance.conftest import clause
 # Read as a time the clause is twice as fast as its reference, as a rate it is half as fast.
 TIME = clause()
 RATE = clause(id="B2", comparison="at_least", threshold={"value": 5, "unit": "us"})
-REFERENCE = {"value": 18, "unit": "us"}
 
 
-def index(least=1, weights=(1, 1)):
+def index(weights=(1, 1)):
     pieces = [
-        {"clause": f"B{number}", "reference": dict(REFERENCE), "weight": weight}
-        for number, weight in enumerate(weights, start=1)
+        {"clause": f"B{row}", "reference": {"value": 18, "unit": "us"}, "weight": weight}
+        for row, weight in enumerate(weights, start=1)
     ]
-    return {"id": "S1", "text": "It is fast.", "index": {"name": "SSI", "of": pieces, "least": least},
-            "mandatory": True}  # fmt: skip
+    return {"id": "S1", "text": "Fast.", "index": {"name": "SSI", "of": pieces, "least": 1}, "mandatory": True}
 
 
 def verdict(campaign):
-    return next(one for one in judge(campaign).clauses if one.clause.id == "S1")
+    return next(judged for judged in judge(campaign).clauses if judged.clause.id == "S1")
+
+
+@pytest.mark.parametrize(("weights", "value"), [((1, 1), 1), ((3, 1), 2**0.5), ((1, 3), 2**-0.5)])
+def test_index_is_the_weighted_geometric_mean(campaign, weights, value):
+    # The index may stand before its pieces, and a piece that is not met still counts.
+    unmet = clause(threshold={"value": 1, "unit": "us"})
+    judged = verdict(campaign.demand(index(weights), unmet, RATE).measure(9, 9, 9))
+    assert judged.value == pytest.approx(value, rel=1e-12)
+    assert [piece["rate"] for piece in judged.document["index"]] == [2, 0.5]
+    assert judged.outcome is (ClauseOutcome.NOT_MET if value < 1 else ClauseOutcome.MET)
 
 
 @pytest.mark.parametrize(
-    ("weights", "value"),
-    [((1, 1), 1), ((3, 1), 2**0.5), ((1, 3), 2**-0.5)],
+    ("values", "problem"),
+    [((9, 9), "B1: the clause is incomplete"), ((0, 0, 0), "B1: 0 gives no rate: expected a figure above 0")],
 )
-def test_the_index_is_a_geometric_mean(campaign, weights, value):
-    # The index may stand before its pieces.
-    campaign.demand(index(weights=weights), TIME, RATE).measure(9, 9, 9)
-    found = verdict(campaign)
-    assert found.value == pytest.approx(value, rel=1e-12)
-    assert [piece.rate for piece in found.index.pieces] == [2, 0.5]
-    assert found.outcome is (ClauseOutcome.NOT_MET if value < 1 else ClauseOutcome.MET)
+def test_piece_without_a_rate_is_incomplete(campaign, values, problem):
+    judged = verdict(campaign.demand(TIME, RATE, index()).measure(*values))
+    assert (judged.outcome, judged.value) == (ClauseOutcome.INCOMPLETE, None)
+    assert judged.problems == (problem, problem.replace("B1", "B2"))
 
 
-def test_a_missing_piece_leaves_it_incomplete(campaign):
-    found = verdict(campaign.demand(TIME, RATE, index()).measure(9, 9))
-    assert (found.outcome, found.value) == (ClauseOutcome.INCOMPLETE, None)
-    assert found.problems == ("B1: the clause is incomplete", "B2: the clause is incomplete")
-
-
-def test_a_figure_of_zero_has_no_rate(campaign):
-    found = verdict(campaign.demand(TIME, RATE, index()).measure(0, 0, 0))
-    assert found.problems[0] == "B1: 0 gives no rate: expected a figure above 0"
-
-
-def test_a_piece_that_is_not_met_still_counts(campaign):
-    found = verdict(campaign.demand(clause(threshold={"value": 1, "unit": "us"}), RATE, index()).measure(9, 9, 9))
-    assert found.outcome is ClauseOutcome.MET
-
-
-def test_the_dossier_shows_the_pieces(campaign, tmp_path):
-    campaign.demand(TIME, RATE, index()).measure(9, 9, 9)
-    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
-    page = (tmp_path / "d/dossier.html").read_text()
-    assert page.count(">18 us</td>") == 2
+def test_dossier_shows_the_pieces(campaign, tmp_path):
+    write_dossier(campaign.demand(TIME, RATE, index()).measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=None)
+    assert (tmp_path / "d/dossier.html").read_text().count('">18 us</td>') == 2
     assert verify(tmp_path / "d").problems == []
 
 
-GOOD = """\
+GOOD = f"""\
 contract:
   title: Test
   system: embedded
   date: 2026-11-21
-  parties: {buyer: B, vendor: V}
+  parties: {{buyer: B, vendor: V}}
 clauses:
   - id: R1
     text: It stays fast.
@@ -79,26 +66,24 @@ clauses:
       share: 0.9
       every_months: 24
       agreed:
-        - {change: program 12, reason: new, parties: [vendor, buyer], date: 2028-01-01}
+        - {{change: program 12, reason: new, parties: [vendor, buyer], date: 2028-01-01}}
     mandatory: true
   - id: S1
     text: It is fast.
     index:
       name: SSI
       of:
-        - {clause: B1, reference: {value: 2, unit: us}}
+        - {{clause: B1, reference: {{value: 2, unit: us}}}}
       least: 2
     mandatory: true
-  - @TIME@
+  - {yaml.safe_dump(TIME, default_flow_style=True, width=1000).strip()}
 """
-GOOD = GOOD.replace("@TIME@", yaml.safe_dump(TIME, default_flow_style=True, width=1000).strip())
 
 
-def test_what_is_read(load):
+def test_terms_of_both_kinds(load):
     retained, index_, _ = load(GOOD).clauses
-    assert (retained.threshold, retained.unit, retained.requirement) == (90, "%", "≥ 90 %")
-    assert (index_.threshold, index_.index.of[0].weight) == (2, 1)
-    assert retained.block is retained.retained and index_.block is index_.index and retained.outages is None
+    assert (retained.required, index_.required) == ("≥ 90 %", "≥ 2")
+    assert index_.index.of[0].weight == 1
 
 
 @pytest.mark.parametrize(
@@ -118,9 +103,9 @@ def test_what_is_read(load):
         ("value: 2, unit: us", "value: 2, unit: ms", 21, "expected the clause's unit 'us', found 'ms'"),
         ("value: 2, unit: us", "value: 0, unit: us", 21, "expected a finite number above 0, found 0"),
         ("least: 2", "least: -2", 22, "expected a finite number above 0, found -2"),
-        ("least: 2", "least: 2\n    repeats: 3", 16, "found more than one"),
+        ("least: 2", "least: 2\n    repeats: 3", 23, "unknown key 'repeats'"),
     ],
-)  # fmt: skip
+)
 def test_an_error_names_its_line(load, old, new, line, words):
     assert old in GOOD
     with pytest.raises(InputError, match=r"acceptance\.yaml: line ") as error:

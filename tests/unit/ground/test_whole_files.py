@@ -11,7 +11,7 @@ from kappa.core.ground import folders
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import opened, read_bytes, read_text
 from kappa.core.record.load import load_session
-from reports.acceptance import energy_readings
+from reports.acceptance.kinds.energy_readings import load_meters
 from reports.waveforms.recording import read_run
 
 PATIENCE_S = 60
@@ -51,7 +51,7 @@ def test_reading_refuses_it(odd, read):
     [
         ("run-report.json", load_session),
         (LOG, lambda path: load_log(path.parent)),
-        ("meter.jsonl", lambda path: list(energy_readings._lines([path]))),
+        ("energy/meter.jsonl", lambda path: load_meters(path.parent.parent)),
         ("run.csv", lambda path: read_run(str(path))),
         ("run.cff", lambda path: read_run(str(path))),
     ],

@@ -1,0 +1,249 @@
+"""Read the power and energy that the site's collector recorded, and compute the energy between two times.
+
+A line of ``energy/*.jsonl`` in a campaign is one reading of one meter. Lines may have any order::
+
+    {"time": "2026-12-01T08:00:00Z", "meter": "pdu7", "nodes": "node[1-4]", "redfish": {…}}
+    {"time": "2026-12-01T08:00:00Z", "meter": "node1", "nodes": "node1", "rapl": {"intel-rapl:0": {…}, …}}
+
+``redfish`` is the whole answer of a BMC or a PDU. ``rapl`` has a zone's files name, energy_uj and max_energy_range_uj.
+"""
+
+import bisect
+import datetime
+import functools
+import itertools
+import pathlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import duration, figure
+from kappa.core.ground.node_lists import MAX_NODES, unfolded
+from reports.acceptance.campaign.chained_lines import broken, decoded, numbered_lines
+from reports.acceptance.campaign.layout import ENERGY
+from reports.acceptance.kinds.series import NoValueError
+
+RAPL, SENSOR, BMC = "RAPL", "PowerWatts and EnergykWh", "PowerControl"
+# Far above any meter of a computer, in W and in kWh.
+_MOST, _MOST_DIGITS = Decimal("1e12"), 30
+_J_PER_KWH = 3.6e6
+# An energy of fewer steps of a meter is not known to 1 %.
+_LEAST_STEPS = 100
+T = TypeVar("T")
+_Name = Annotated[str, Meta(min_length=1, max_length=200)]
+_Counter = Annotated[int, Meta(ge=0, lt=(1 << 63) - 1)]
+# (time in s since 1970, value): the energy in J of a counter since its first reading, or the power in W.
+_Points = list[tuple[float, float]]
+
+
+class _RedfishValue(Struct, frozen=True):
+    value: Decimal | None = msgspec.field(name="Reading", default=None)
+
+    def __post_init__(self) -> None:
+        # An exponent that no meter has would overflow a float.
+        known = self.value is None or (self.value.is_finite() and abs(self.value.adjusted()) <= _MOST_DIGITS)
+        if not known or not 0 <= (self.value or 0) <= _MOST:
+            raise ValueError("expected a number of at least 0")
+
+
+class _PowerControl(_RedfishValue, frozen=True):
+    value: Decimal | None = msgspec.field(name="PowerConsumedWatts", default=None)
+
+
+class _RedfishAnswer(Struct, frozen=True):
+    """The parts of DMTF's ``PowerDistributionMetrics``, ``EnvironmentMetrics`` or ``Power`` that Kappa reads."""
+
+    power: _RedfishValue | None = msgspec.field(name="PowerWatts", default=None)
+    energy: _RedfishValue | None = msgspec.field(name="EnergykWh", default=None)
+    controls: tuple[_PowerControl, ...] = msgspec.field(name="PowerControl", default=())
+
+    def __post_init__(self) -> None:
+        if bool(self.power or self.energy) == bool(self.controls):
+            raise ValueError("expected either PowerControl, or PowerWatts and EnergykWh")
+        # Besides the whole chassis, some BMCs list its parts.
+        if len(self.controls) > 1:
+            raise ValueError("PowerControl: expected one entry, because several may count the same power")
+
+
+class _RaplZone(Struct, frozen=True, forbid_unknown_fields=True):
+    name: _Name
+    energy_uj: _Counter
+    max_energy_range_uj: Annotated[int, Meta(gt=0, lt=(1 << 63) - 1)]
+
+
+class _MeterLine(Struct, frozen=True, forbid_unknown_fields=True):
+    time: Annotated[datetime.datetime, Meta(tz=True)]
+    meter: _Name
+    nodes: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    redfish: _RedfishAnswer | None = None
+    rapl: dict[_Name, _RaplZone] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.redfish is None) == (self.rapl is None):
+            raise ValueError("expected either redfish or rapl")
+        if len(_nodes(self.nodes)) > 1 and self.rapl is not None:
+            raise ValueError(f"nodes: expected the one node of the processors, found {self.nodes!r}")
+        if not self.packages and self.rapl is not None:
+            raise ValueError("rapl: expected a zone with the name package-0")
+
+    @property
+    def packages(self) -> dict[str, _RaplZone]:
+        """Return the zones that count; psys and the parts of a package would count twice."""
+        return {name: zone for name, zone in (self.rapl or {}).items() if zone.name.startswith("package")}
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Hold a meter of all power of its ``nodes``. Its readings are (time in s since 1970, value), in order of time."""
+
+    name: str
+    nodes: tuple[str, ...]
+    kind: str
+    power_w: _Points = field(default_factory=list)
+    energy_kwh: list[tuple[float, Decimal]] = field(default_factory=list)
+    packages: list[tuple[float, dict[str, _RaplZone]]] = field(default_factory=list)
+
+    def add(self, time: float, line: _MeterLine) -> None:
+        answer = line.redfish
+        if answer is None:
+            self.packages.append((time, line.packages))
+            return
+        power = answer.controls[0] if answer.controls else answer.power
+        if power and power.value is not None:
+            self.power_w.append((time, float(power.value)))
+        if answer.energy and answer.energy.value is not None:
+            self.energy_kwh.append((time, answer.energy.value))
+
+    def energy(self, start: float, end: float, gap_s: float, package_w: float) -> tuple[float, float, float]:
+        """Return the energy between two times, and its least and its most by the readings around them, in J.
+
+        :param gap_s: the longest allowed time between two readings.
+        :param package_w: the most power of a processor.
+        :raises NoValueError: the readings do not give the energy.
+        """
+        if self.kind == RAPL:
+            return _between(self._rapl(self._window(self.packages, start, end, gap_s), package_w), start, end)
+        if self.energy_kwh:
+            points, step_j = self._kilowatt_hours(self._window(self.energy_kwh, start, end, gap_s))
+            joules, low_j, high_j = _between(points, start, end)
+            if joules >= _LEAST_STEPS * step_j:
+                return joules, max(0.0, low_j - step_j), high_j + step_j
+            if not self.power_w:
+                steps = f"EnergykWh counts in steps of {figure(step_j)} J"
+                raise NoValueError(f"{self.name}: {steps}, more than 1 % of {figure(joules)} J")
+        joules = _trapezoid(self._window(self.power_w, start, end, gap_s), start, end)
+        return joules, joules, joules
+
+    def _window(self, readings: list[tuple[float, T]], start: float, end: float, gap_s: float) -> list[tuple[float, T]]:
+        """Return the readings from the last one before ``start`` to the first one after ``end``, without a gap."""
+        first = bisect.bisect_right(readings, start, key=_time) - 1
+        last = bisect.bisect_left(readings, end, key=_time)
+        if first < 0:
+            raise NoValueError(f"{self.name}: no reading before the job's start")
+        if last == len(readings):
+            raise NoValueError(f"{self.name}: no reading after the job's end")
+        window = readings[first : last + 1]
+        widest = max((after[0] - before[0] for before, after in itertools.pairwise(window)), default=0.0)
+        if widest > gap_s:
+            gap = f"no reading for {duration(widest)} during the job, at most {duration(gap_s)} are agreed"
+            raise NoValueError(f"{self.name}: {gap}")
+        return window
+
+    def _rapl(self, window: list[tuple[float, dict[str, _RaplZone]]], package_w: float) -> _Points:
+        """Return the energy of all packages since the first reading; a counter that wrapped goes on by its range."""
+        total_j = 0.0
+        points = [(window[0][0], 0.0)]
+        for (before, old), (after, new) in itertools.pairwise(window):
+            if old.keys() != new.keys():
+                raise NoValueError(f"{self.name}: not every reading has the same packages")
+            for zone, now in new.items():
+                range_j = now.max_energy_range_uj / 1e6
+                if (after - before) * package_w >= range_j:
+                    raise NoValueError(
+                        f"{self.name}: no reading for {duration(after - before)}: at {figure(package_w)} W a counter "
+                        f"of {figure(range_j)} J wraps in {duration(range_j / package_w)}, so the energy is not known"
+                    )
+                used_j = (now.energy_uj - old[zone].energy_uj) / 1e6
+                total_j += used_j if used_j >= 0 else used_j + range_j
+            points.append((after, total_j))
+        return points
+
+    def _kilowatt_hours(self, window: list[tuple[float, Decimal]]) -> tuple[_Points, float]:
+        """Return the energy since the first reading, and the step of the counter, in J."""
+        if any(after < before for (_, before), (_, after) in itertools.pairwise(window)):
+            raise NoValueError(f"{self.name}: EnergykWh went back during the job")
+        # A reading that ends in a zero may lack the last digit, so the longest one shows the step.
+        step = min(int(kwh.as_tuple().exponent) for _, kwh in window)
+        return [(time, float(kwh - window[0][1]) * _J_PER_KWH) for time, kwh in window], 10.0**step * _J_PER_KWH
+
+
+def load_meters(campaign: pathlib.Path) -> tuple[Meter, ...]:
+    """Return the meters of a campaign, by name.
+
+    :raises InputError: a line is no reading; names the file, the line and the key.
+    """
+    meters: dict[str, Meter] = {}
+    times: set[tuple[str, float]] = set()
+    for path, number, line in _meter_lines(campaign / ENERGY):
+        kind = RAPL if line.redfish is None else BMC if line.redfish.controls else SENSOR
+        new, time = Meter(one_line(clean(line.meter), 80), _nodes(line.nodes), kind), line.time.timestamp()
+        meter = meters.setdefault(new.name, new)
+        if (meter.nodes, meter.kind) != (new.nodes, new.kind):
+            raise broken(path, number, "nodes and kind of a meter have to stay: expected those of its first line")
+        if (meter.name, time) in times:
+            raise broken(path, number, "time: expected each time of a meter once")
+        times.add((meter.name, time))
+        meter.add(time, line)
+    for meter in meters.values():
+        for readings in (meter.power_w, meter.energy_kwh, meter.packages):
+            readings.sort(key=_time)
+    return tuple(meters[name] for name in sorted(meters))
+
+
+def _meter_lines(folder: pathlib.Path) -> Iterator[tuple[pathlib.Path, int, _MeterLine]]:
+    decoder = msgspec.json.Decoder(_MeterLine)
+    for path in sorted(folder.glob("*.jsonl")):
+        if path.is_symlink() or folder.is_symlink():
+            raise InputError(f"{clean(str(path))}: expected a file in {ENERGY}/, found a link")
+        for number, text in numbered_lines(path):
+            # A line without an end is still being written.
+            if text.endswith(b"\n"):
+                yield path, number, decoded(decoder, text, path, number)
+
+
+# A collector writes the same list a million times.
+@functools.lru_cache(1024)
+def _nodes(text: str) -> tuple[str, ...]:
+    return unfolded(text, MAX_NODES)
+
+
+def _time(reading: tuple[float, object]) -> float:
+    return reading[0]
+
+
+def _between(points: _Points, start: float, end: float) -> tuple[float, float, float]:
+    """Return the growth of a counter between two times, by lines between its readings, and its bounds."""
+    inside = [value for time, value in points if start <= time <= end]
+    low = inside[-1] - inside[0] if inside else 0.0
+    return _at(points, end) - _at(points, start), low, points[-1][1] - points[0][1]
+
+
+def _trapezoid(points: _Points, start: float, end: float) -> float:
+    inside = [point for point in points if start < point[0] < end]
+    line = [(start, _at(points, start)), *inside, (end, _at(points, end))]
+    return sum((then - now) * (a + b) / 2 for (now, a), (then, b) in itertools.pairwise(line))
+
+
+def _at(points: _Points, time: float) -> float:
+    """Return the value at ``time`` on the line between the points around it."""
+    place = max(1, bisect.bisect_left(points, time, key=_time))
+    if place == len(points):
+        return points[-1][1]
+    (before, low), (after, high) = points[place - 1], points[place]
+    return low + (high - low) * (time - before) / (after - before)

@@ -1,0 +1,404 @@
+"""A clause about retained speed: a rerun of an accepted dossier's series, whose figures keep a share of the accepted.
+
+::
+
+    retained:
+      dossier: ../acceptance-2026/dossier     # relative to the contract
+      share: 0.9
+      every_months: 24
+      keys: [FINGERPRINT]                     # optional: who must have signed the dossier
+      agreed:                                 # optional: changes of programs and inputs
+        - {change: program 0123456789abcdef, reason: why, parties: [buyer, vendor], date: 2028-11-21}
+"""
+
+import calendar
+import datetime
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.documents import Path
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import NOTHING, counted, figure
+from kappa.core.ground.order_statistics import Statistic
+from kappa.core.ground.whole_files import sync_folder, sync_tree
+from kappa.core.record.series import CaseSeries
+from reports.acceptance.campaign.folder import SPACK_LOCK, Attempt
+from reports.acceptance.campaign.layout import ACCEPTED
+from reports.acceptance.campaign.seal import Proof, check_seal_by_public_keys
+from reports.acceptance.campaign.signature import MANIFEST, differences, is_signature
+from reports.acceptance.kinds.clause import (
+    Clause,
+    ClausePlan,
+    ClauseVerdict,
+    Contract,
+    ContractVerdict,
+    Day,
+    Evidence,
+    Line,
+    MeasuredSeries,
+    Planning,
+)
+from reports.acceptance.kinds.pages import Section
+from reports.acceptance.kinds.retained_chance import DRAWS, METHOD, any_of, described, wrong_answers
+from reports.acceptance.kinds.series import Series
+from reports.show.provenance import Listing
+
+_UNKNOWN = "unknown"
+# Characters of a SHA-256 in the name of a change, which a person copies into the contract.
+_DIGITS = 16
+_MET = {True: "✔ met", False: "✘ not met", None: "○ incomplete"}
+_Key = Annotated[
+    str,
+    Meta(
+        pattern=r"^([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64}|RW[A-Za-z0-9+/]{54})$(?!\n)",
+        description="a GnuPG fingerprint without blanks, or the last line of minisign's public key",
+    ),
+]
+
+
+class AgreedChange(Struct, frozen=True, forbid_unknown_fields=True):
+    """The agreement of all parties to a change of a rerun's programs and inputs, which has the name ``change``."""
+
+    change: Line
+    reason: Line
+    parties: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=8)]
+    date: Day
+
+
+class RetainedTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``share``: of the accepted figure; where less is better, the new figure may be the accepted one / ``share``.
+
+    ``keys``: each of them must have signed the dossier; without keys one good signature by a key of GnuPG's keyring
+    suffices.
+    """
+
+    dossier: Line
+    share: Annotated[float, Meta(gt=0, le=1, description="a share above 0 and at most 1")]
+    every_months: Annotated[int, Meta(ge=1, le=240, description="1 to 240 months")]
+    keys: Annotated[tuple[_Key, ...], Meta(max_length=8)] = ()
+    agreed: Annotated[tuple[AgreedChange, ...], Meta(max_length=100)] = ()
+
+
+@dataclass(frozen=True)
+class RetainedFigure:
+    """Compare an accepted figure with the rerun's, whose clause has the bound as its threshold.
+
+    ``changes``: name of each input that differs -> its accepted value. ``met`` is ``None`` if samples are missing, or
+    if the parties did not agree to a change.
+    """
+
+    accepted: ClauseVerdict
+    now: ClauseVerdict
+    changes: Mapping[str, str]
+    met: bool | None
+
+    @property
+    def share(self) -> float | None:
+        """Return the share of the accepted figure; ``None`` if the rerun has no figure, or the ratio is not defined."""
+        over, under = self.now.value, self.accepted.value
+        if self.accepted.clause.comparison == "at_most":
+            over, under = under, over
+        return None if over is None or not under else over / under
+
+
+@dataclass(frozen=True)
+class RetainedFigures:
+    """Hold the figures of a rerun; ``next_due`` counts from ``measured_on``, the day of its last session."""
+
+    figures: tuple[RetainedFigure, ...]
+    accepted_on: datetime.date
+    measured_on: datetime.date | None
+    next_due: datetime.date | None
+
+
+class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
+    retained: RetainedTerms
+
+    @property
+    def statistic(self) -> Statistic:
+        return Statistic("lowest share of an accepted figure")
+
+    @property
+    def threshold(self) -> float:
+        return 100 * self.retained.share
+
+    @property
+    def unit(self) -> str:
+        return "%"
+
+    @property
+    def evidence(self) -> str:
+        return f"rerun of {self.retained.dossier}"
+
+    def misfits(self, contract: Contract) -> Iterator[tuple[Path, str]]:
+        for row, change in enumerate(self.retained.agreed):
+            if {*change.parties} != {*contract.parties}:
+                yield ("retained", "agreed", row, "parties"), f"expected every party: {', '.join(contract.parties)}"
+
+    def as_begun(self) -> Clause:
+        return replace(self, waiver=None, retained=replace(self.retained, agreed=()))
+
+    # Plan and measurement.
+
+    def series(self, planning: Planning) -> Sequence[MeasuredSeries]:
+        return [self._rerun(before) for before in _figures_of(self._accepted(planning)[1])]
+
+    def plan(self, planning: Planning) -> ClausePlan:
+        accepted, terms = self._accepted(planning)[1], self.retained
+        chances = {one.clause.id: wrong_answers(one, terms.share) for one in _figures_of(accepted)}
+        accepted_on = _accepted_on(accepted)
+        due = _months_after(accepted_on, terms.every_months)
+        figures = f"{counted(len(chances), 'figure')} of {accepted.contract.title}, accepted {accepted_on}"
+        lines = [f"    {figures}: due by {due}, then every {counted(terms.every_months, 'month')}"]
+        lines += [f"    {name} {described(answers)}" for name, answers in chances.items()]
+        if known := [answers for answers in chances.values() if answers]:
+            lines += [f"    an unchanged machine fails the clause in {any_of(known)}", f"    {METHOD}"]
+        return ClausePlan(tuple(lines), {"share": terms.share, "due": str(due), "draws": DRAWS, "chances": chances})
+
+    def keep_inputs(self, planning: Planning) -> None:
+        folder, _ = self._accepted(planning)
+        assert planning.campaign
+        target = self._copy(planning.campaign)
+        if folder == target:
+            return
+        try:
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as part:
+                copied = pathlib.Path(part, "dossier")
+                shutil.copytree(folder, copied, symlinks=True, copy_function=shutil.copyfile)
+                sync_tree(copied)
+                copied.rename(target)
+            sync_folder(target.parent)
+        except (OSError, shutil.Error) as err:
+            raise InputError(f"cannot copy {clean(str(folder))} to {clean(str(target))}: {err}") from err
+
+    def _copy(self, campaign: pathlib.Path) -> pathlib.Path:
+        """Return the folder of the dossier's copy in a campaign or a dossier."""
+        return campaign / ACCEPTED / self.id
+
+    def _accepted(self, planning: Planning) -> tuple[pathlib.Path, ContractVerdict]:
+        """Return the folder of the accepted dossier, or of its copy in the campaign, and its verdict.
+
+        :raises InputError: it is missing, altered, not signed or not usable; names the file, the clause and the key.
+        """
+        if self.id not in planning.contents:
+            copy = planning.campaign and self._copy(planning.campaign)
+            folder = copy if copy and copy.is_dir() else planning.file.parent / self.retained.dossier
+            try:
+                _require_intact(folder)
+                proof = check_seal_by_public_keys(folder, self.retained.keys)
+                if problems := proof.problems or planning.verify(folder).problems:
+                    raise _UnusableError(problems[0])
+                if not self.retained.keys and not proof.good:
+                    raise _UnusableError(f"{proof.unchecked[0]}; or name the keys of its parties in retained.keys")
+                accepted = planning.judge(folder)
+                _require_usable(accepted)
+            except _UnusableError as err:
+                here = f"{clean(str(planning.file))}: clause {self.id}: retained.dossier: {clean(str(folder))}"
+                raise InputError(f"{here}: {err}: expected a signed, unaltered dossier that is ACCEPTED") from err
+            planning.contents[self.id] = folder, accepted
+        dossier: tuple[pathlib.Path, ContractVerdict] = planning.contents[self.id]
+        return dossier
+
+    def _rerun(self, accepted: ClauseVerdict) -> Series:
+        """Return the accepted clause with the bound that the share gives as its threshold."""
+        before, share = accepted.clause, self.retained.share
+        assert isinstance(before, Series) and accepted.value is not None
+        least = accepted.value * share if before.comparison == "at_least" else accepted.value / share
+        bound = replace(before.bound, value=least)
+        return replace(before, id=f"{self.id}/{before.id}", bound=bound, predicted=None, waiver=None)
+
+    # The verdict.
+
+    def judge(self, evidence: Evidence) -> ClauseVerdict:
+        copy = self._copy(evidence.campaign.folder)
+        try:
+            _require_intact(copy)
+            accepted = evidence.judge_dossier(copy)
+            _require_usable(accepted)
+        except _UnusableError as err:
+            remedy = "remove it and type kappa acceptance run, which copies the accepted dossier"
+            return ClauseVerdict(self, None, problems=(f"{ACCEPTED}/{self.id}: {err}; {remedy}",))
+        agreed = {change.change for change in self.retained.agreed}
+        figures, problems, remarks = [], [], []
+        named: dict[tuple[str, str], list[str]] = {}
+        for before in _figures_of(accepted):
+            now, name = evidence.verdict(self._rerun(before)), before.clause.id
+            inputs = _inputs(before, accepted.contract, accepted.attempts)
+            changes = _changes(inputs, _inputs(now, evidence.contract, evidence.attempts))
+            for change in changes.items() if now.samples else ():
+                named.setdefault(change, []).append(name)
+            known = not now.problems and changes.keys() <= agreed
+            figures.append(RetainedFigure(before, now, changes, now.met if known else None))
+            problems += [f"{name}: {problem}" for problem in now.problems]
+            remarks += [f"{name}: {remark}" for remark in now.remarks]
+        for (changed, former), ids in named.items():
+            another = f"another {changed!r} in place of {former} ({', '.join(ids)})"
+            if changed in agreed:
+                remarks.append(f"{another}, as agreed")
+            else:
+                problems.append(f"{another}: it counts if retained.agreed has the agreement of all parties")
+        outcomes = {one.met for one in figures}
+        met = False if False in outcomes else None if None in outcomes else True
+        shares = [one.share for one in figures if one.share is not None]
+        # Without rounding, a figure that is just met shows as 89.99999999999999 %.
+        value = round(100 * min(shares), 9) if shares else None
+        measured_on = _day([one.now for one in figures], evidence.attempts)
+        next_due = measured_on and _months_after(measured_on, self.retained.every_months)
+        detail = RetainedFigures(tuple(figures), _accepted_on(accepted), measured_on, next_due)
+        return ClauseVerdict(self, met, value, problems=tuple(problems), remarks=tuple(remarks), detail=detail)
+
+    def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
+        copy, proof = self._copy(dossier), Proof([], [], [])
+        if copy.is_dir():
+            try:
+                _require_intact(copy)
+                proof = check_seal_by_public_keys(copy, self.retained.keys)
+            except _UnusableError as err:
+                proof.problems.append(str(err))
+        lists = (proof.problems, proof.unchecked, proof.good)
+        return Proof(*([f"{ACCEPTED}/{self.id}: {line}" for line in lines] for lines in lists))
+
+    # The dossier.
+
+    def section(self, verdict: ClauseVerdict) -> Section:
+        detail: RetainedFigures | None = verdict.detail
+        if detail is None:
+            return Section()
+        facts = [("Accepted", str(detail.accepted_on))]
+        if detail.next_due:
+            facts.append(("Next due", f"{detail.next_due}, counted from this run ({detail.measured_on})"))
+        for change in self.retained.agreed:
+            agreement = f"{', '.join(change.parties)}, {change.date}"
+            facts.append(("Agreed", f"{change.change}: {change.reason} ({agreement})"))
+        rows = [
+            (
+                f"{one.accepted.clause.id} {one.accepted.clause.statistic}",
+                one.accepted.clause.required,
+                one.accepted.clause.measured(one.accepted),
+                one.now.clause.required,
+                one.now.clause.measured(one.now),
+                NOTHING if one.share is None else f"{figure(100 * one.share)} %",
+                _MET[one.met],
+            )
+            for one in detail.figures
+        ]
+        header = ("Clause", "Committed", "Accepted", "Bound", "Measured", "Share", "Verdict")
+        note = (
+            "Committed: the threshold of the accepted contract. Accepted: the figure of the signed dossier. Where less "
+            "is better, the share is accepted over measured."
+        )
+        return Section(tuple(facts), tables=(Listing("Figures", header, rows, frozenset(header[1:]), note),))
+
+    def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
+        detail: RetainedFigures | None = verdict.detail
+        if detail is None:
+            return {}
+        figures = [
+            {
+                "committed": one.accepted.clause.threshold,
+                "accepted": one.accepted.value,
+                "share": one.share,
+                "met": one.met,
+                "changes": [*one.changes],
+                "rerun": one.now.document,
+            }
+            for one in detail.figures
+        ]
+        next_due = detail.next_due and str(detail.next_due)
+        return {"retained": {"accepted_on": str(detail.accepted_on), "next_due": next_due, "figures": figures}}
+
+
+class _UnusableError(Exception):
+    """An accepted dossier has no figures to retain; the message says why."""
+
+
+def _require_intact(dossier: pathlib.Path) -> None:
+    """:raises _UnusableError: the dossier is altered, not signed, or the dossier of a rerun. No key is checked."""
+    try:
+        problems = differences(dossier)
+    except InputError as err:
+        raise _UnusableError(f"no valid {MANIFEST}") from err
+    if not any(is_signature(path.name) for path in dossier.iterdir()):
+        problems.append("not signed")
+    # So a forged dossier cannot hold dossiers without end.
+    if (dossier / ACCEPTED).exists():
+        problems.append("it has retained clauses: name the dossier of the first measurements")
+    if problems:
+        raise _UnusableError(problems[0])
+
+
+def _require_usable(accepted: ContractVerdict) -> None:
+    """:raises _UnusableError: an intact dossier has no figures to retain."""
+    if accepted.acceptance.exit_status:
+        raise _UnusableError(f"it is {accepted.acceptance.word}")
+    if below := [one.clause.id for one in _figures_of(accepted) if (one.value or 0) < 0]:
+        raise _UnusableError(f"{', '.join(below)}: a share of a figure below 0 is not defined")
+    if not _figures_of(accepted):
+        raise _UnusableError("it has no complete clause about a series")
+
+
+def _figures_of(accepted: ContractVerdict) -> list[ClauseVerdict]:
+    """Return the clauses about a series that all agreed repeats decided."""
+    return [v for v in accepted.clauses if isinstance(v.clause, Series) and not v.problems and v.value is not None]
+
+
+def _accepted_on(accepted: ContractVerdict) -> datetime.date:
+    """Return the day of the last session behind the accepted figures, or else the contract's date."""
+    return _day(_figures_of(accepted), accepted.attempts) or accepted.contract.date
+
+
+def _months_after(day: datetime.date, months: int) -> datetime.date:
+    """Return the same day of a later month, or the month's last day."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return datetime.date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
+
+
+def _day(verdicts: Iterable[ClauseVerdict], attempts: Sequence[Attempt]) -> datetime.date | None:
+    names = {sample.attempt for verdict in verdicts for sample in verdict.samples}
+    starts = [attempt.started for attempt in attempts if attempt.folder.name in names]
+    try:
+        return max((datetime.datetime.strptime(start, "%Y%m%dT%H%M%S%z").date() for start in starts), default=None)
+    except ValueError:
+        return None
+
+
+def _inputs(verdict: ClauseVerdict, contract: Contract, attempts: Sequence[Attempt]) -> dict[str, set[str]]:
+    """Return the programs and inputs of a clause's repeats: name -> its values, several if the repeats differ."""
+    names = {sample.attempt for sample in verdict.samples}
+    inputs: dict[str, set[str]] = {"mode": {contract.mode or "none"}, "system": {contract.system}}
+    for attempt in attempts:
+        for case in attempt.cases if attempt.folder.name in names else ():
+            if CaseSeries.of(case) != attempt.series:
+                continue
+            files = [(pathlib.PurePath(path).name, digest) for path, digest in case.provenance.files.items()]
+            values = [
+                ("case", str(attempt.series)),
+                ("nodes", str(len(case.nodes))),
+                ("program", case.provenance.sha256[:_DIGITS]),
+                # A lock file changes with any package; the hashes of the programs tell which ones ran.
+                *((f"file {name}", digest[:_DIGITS]) for name, digest in files if name != SPACK_LOCK),
+            ]
+            for name, value in values:
+                inputs.setdefault(one_line(name, 100), set()).add(one_line(value, 200) or _UNKNOWN)
+    return inputs
+
+
+def _changes(before: Mapping[str, set[str]], now: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return name and new value of each input that differs -> its value before. An agreement binds the new value."""
+    none = {"none"}
+    return {
+        f"{name} {value}": " or ".join(sorted(before.get(name, none)))
+        for name in sorted(before.keys() | now.keys())
+        for value in sorted(now.get(name, none))
+        # A fact that neither run recorded may have changed.
+        if value not in before.get(name, none) or value == _UNKNOWN
+    }
