@@ -63,7 +63,8 @@ def _chart(verdict: ClauseVerdict) -> Chart:
     wide, right, threshold = WIDTH - LEFT - RIGHT, WIDTH - RIGHT, y.at(clause.threshold)
     at_least = clause.comparison == "at_least"
     above, below = (TOP, threshold - TOP), (threshold, HEIGHT - BOTTOM - threshold)
-    shapes: list[Box | Stroke | ChartMark | ChartLabel] = [Box(LEFT, *_sized(below if at_least else above, wide), "#fdece2")]
+    top, tall = below if at_least else above
+    shapes: list[Box | Stroke | ChartMark | ChartLabel] = [Box(LEFT, top, wide, tall, "#fdece2")]
     if low is not None and high is not None:
         shapes.append(Box(LEFT, y.at(high), wide, max(1.0, y.at(low) - y.at(high)), BLUE, 0.2))
     for (level, label, colour, dash), label_y in zip(
@@ -90,10 +91,6 @@ def _chart(verdict: ClauseVerdict) -> Chart:
         "node" if nodes else "repeat",
         clause.unit or "value",
     )
-
-
-def _sized(span: tuple[float, float], width: float) -> tuple[float, float, float]:
-    return span[0], width, span[1]
 
 
 def _statistic(verdict: ClauseVerdict) -> str:
