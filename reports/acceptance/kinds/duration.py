@@ -158,7 +158,7 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
         if of in ("reboot", "start") and not stop.command and stop.began is None:
             raise InputError(f"{self.id}: expected --since TIME or a COMMAND after `--`")
         attempts = operation_attempts(bench.campaign, self.id)
-        done = {repeat.sample.repeat for repeat in operations.read_repeats(self, attempts, self.read)[0]}
+        done = {repeat.number for repeat in operations.read_repeats(self, attempts, self.read)[0]}
         number = min({*range(1, self.repeats + 1)} - done, default=0)
         if not number:
             raise InputError(f"{self.id}: all {self.repeats} repeats are measured")
@@ -173,7 +173,7 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             repeat = self.read(attempt)
         except InputError as err:
             return TimedRepeat(f"repeat {number}: {err}", None)
-        return TimedRepeat("; ".join(repeat.facts), self.holds(repeat.sample.value) and not repeat.broken)
+        return TimedRepeat("; ".join(repeat.facts), self.holds(repeat.value) and not repeat.broken)
 
     # The verdict.
 
@@ -220,7 +220,7 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             facts.append(f"SlurmctldTimeout: {timeout}")
         broken = f"lost running jobs: {'; '.join(lost)}" if lost else ""
         figures = {"up_s": up - began, "lost_jobs": len(lost)}
-        return OperationRepeat.of(attempt, value, first.nodes, [first.job], figures, tuple(facts), broken)
+        return OperationRepeat(attempt, value, first.nodes, [first.job], figures, facts, broken)
 
     # The dossier.
 
@@ -342,17 +342,13 @@ class _Timing:
 
     def _prepare(self) -> None:
         """Keep Slurm's answers before the stop, and start the load."""
-        try:
+        # After a named time, and before a start, the controller may be down.
+        answers = self.terms.of != "start" and self.record.began is None
+        with contextlib.suppress(*(() if answers else (InputError,))):
             self._keep(CONFIG_BEFORE, CONFIG_COMMAND)
-            answer = self._keep(NODES_BEFORE, NODE_COMMAND) if self.record.node else ""
-        except InputError:
-            # With these, the controller may be down already.
-            if self.terms.of != "start" and self.record.began is None:
-                raise
-        else:
-            if self.record.node and _node(answer, self.record.node).boot is None:
-                name = clean(self.record.node)
-                raise InputError(f"--node {name}: Slurm does not tell when it was booted; see `scontrol show node`")
+        node = self.record.node
+        if node and _node(self._keep(NODES_BEFORE, NODE_COMMAND), node).boot is None:
+            raise InputError(f"--node {clean(node)}: Slurm does not tell when it was booted; see `scontrol show node`")
         if not self.terms.load:
             return
         sbatch = self._submission(1, round(self.limit_s), ())

@@ -186,14 +186,14 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         operations.cancel_jobs(bench, [attempt for attempt in attempts if not attempt.finished])
         done = {attempt.about.repeat for attempt in attempts if attempt.finished}
         if bench.again:
-            done = {repeat.sample.repeat for repeat in operations.read_repeats(self, attempts, self.read)[0]}
+            done = {repeat.number for repeat in operations.read_repeats(self, attempts, self.read)[0]}
         for number in sorted({*range(1, self.repeats + 1)} - done):
             bench.say(f"{self.id}: mix of jobs, repeat {number} of {self.repeats}")
             attempt = begin_operation(bench.campaign, self.id, number)
             _MixRun(bench, attempt, self.mix).run()
             try:
                 repeat = self.read(attempt)
-                bench.say(f"{self.id}: efficiency {repeat.sample.value:.3f}; {'; '.join(repeat.facts[:2])}")
+                bench.say(f"{self.id}: efficiency {repeat.value:.3f}; {'; '.join(repeat.facts[:2])}")
             except InputError as err:
                 bench.say(f"{self.id}: repeat {number}: {err}")
 
@@ -262,7 +262,7 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
             f"Scheduler cycles (µs): {_cycles(attempt)}",
         )
         efficiency = _node_seconds(self.mix.queue) / (machine * max(1, end - begin))
-        return OperationRepeat.of(attempt, efficiency, nodes, record.jobs, figures, facts)
+        return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts)
 
     def _own_jobs(self, jobs: Sequence[str], rows: Sequence[JobRow], queued: Sequence[JobRow]) -> list[JobRow]:
         """Return the rows of the mix.
@@ -407,19 +407,20 @@ class _MixRun:
         self.attempt.keep(name, "".join(f"{line}\n" for line in self.lines.values()))
 
     def _keep_sdiag(self, when: str) -> None:
-        # A user may not be allowed to ask; the figures are then missing.
-        with contextlib.suppress(InputError):
-            self.attempt.keep(f"sdiag-{when}", self.bench.run(("sdiag",)))
+        try:
+            answer = self.bench.run(("sdiag",))
+        except InputError as err:
+            # A user may not be allowed to ask; the figures are then missing.
+            answer = f"{err}\n"
+        self.attempt.keep(f"sdiag-{when}", answer)
 
     def _source(self, began: float) -> Literal["sacct", "squeue"]:
         """Keep the accounting's answer about all jobs. Without accounting, squeue's answers count."""
         since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(began - _BACK_S))
 
         def complete() -> bool:
-            answer = self.bench.run(("sacct", *job_rows.SACCT_OPTIONS, "-S", since))
+            answer = self.attempt.keep("sacct", self.bench.run(("sacct", *job_rows.SACCT_OPTIONS, "-S", since)))
             ended = {row.job for row in parse_jobs(answer, "sacct") if row.state in ENDED}
-            if ended.issuperset(self.ids):
-                self.attempt.keep("sacct", answer)
             return ended.issuperset(self.ids)
 
         try:

@@ -75,24 +75,27 @@ def cancel_jobs(bench: OperationBench, attempts: Iterable[OperationAttempt]) -> 
 class OperationRepeat:
     """Hold one repeat.
 
-    ``figures`` have their keys of ``verdict.json``. ``facts`` are for the dossier. ``broken``: the reason, besides the
-    value, why the clause is not met.
+    ``value`` is in the clause's unit. ``figures`` have their keys of ``verdict.json``. ``facts`` are for the dossier.
+    ``broken``: the reason, besides the value, why the clause is not met.
     """
 
-    sample: Sample
+    attempt: OperationAttempt
+    value: float
+    nodes: Iterable[str]
+    jobs: Sequence[str]
     figures: Mapping[str, float | None]
-    facts: tuple[str, ...]
-    broken: str
+    facts: Sequence[str]
+    broken: str = ""
 
-    @classmethod
-    def of(
-        cls, attempt: OperationAttempt, value: float, nodes: Iterable[str], jobs: Sequence[str],
-        figures: Mapping[str, float | None], facts: tuple[str, ...], broken: str = "",
-    ) -> "OperationRepeat":  # fmt: skip
-        name = jobs[0] if len(jobs) == 1 else f"{jobs[0]}–{jobs[-1]}"
-        about, folder = attempt.about, attempt.folder.name
-        sample = Sample(value, about.repeat, tuple(sorted(nodes)), name, folder, started=about.started)
-        return cls(sample, figures, facts, broken)
+    @property
+    def number(self) -> int:
+        return self.attempt.about.repeat
+
+    @property
+    def sample(self) -> Sample:
+        jobs = f"{self.jobs[0]}–{self.jobs[-1]}" if len(self.jobs) > 1 else self.jobs[0]
+        folder, started = self.attempt.folder.name, self.attempt.about.started
+        return Sample(self.value, self.number, tuple(sorted(self.nodes)), jobs, folder, started=started)
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,10 @@ def judge_repeats(
     attempts = [attempt for attempt in attempts if attempt.about.repeat <= clause.repeats]
     repeats, problems = read_repeats(clause, attempts, read)
     missing, broken = beyond(repeats)
-    broken += [f"repeat {repeat.sample.repeat}: {repeat.broken}" for repeat in repeats if repeat.broken]
     problems += [*missing, *altered]
+    broken += [f"repeat {repeat.number}: {repeat.broken}" for repeat in repeats if repeat.broken]
     samples = tuple(repeat.sample for repeat in repeats)
-    values = [sample.value for sample in samples]
+    values = [repeat.value for repeat in repeats]
     value = value_of(clause.statistic, values, clause.comparison == "at_least") if values else None
     return ClauseVerdict(
         clause,
@@ -174,10 +177,10 @@ def measured_of(clause: Clause, verdict: ClauseVerdict) -> str:
 
 
 def section_of(_: Clause, verdict: ClauseVerdict) -> Section:
-    repeats = verdict.detail.repeats
-    return samples_section(verdict, *((f"Repeat {one.sample.repeat}", "; ".join(one.facts)) for one in repeats))
+    facts = ((f"Repeat {repeat.number}", "; ".join(repeat.facts)) for repeat in verdict.detail.repeats)
+    return samples_section(verdict, *facts)
 
 
 def document_of(_: Clause, verdict: ClauseVerdict) -> dict[str, Any]:
-    repeats = [{"repeat": repeat.sample.repeat, **repeat.figures} for repeat in verdict.detail.repeats]
+    repeats = [{"repeat": repeat.number, **repeat.figures} for repeat in verdict.detail.repeats]
     return {"operations": repeats} if repeats else {}
