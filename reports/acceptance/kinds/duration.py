@@ -19,13 +19,7 @@ from kappa.core.ground.figures import counted, duration, figure
 from kappa.core.ground.order_statistics import Statistic
 from reports.acceptance.campaign.job_rows import SQUEUE_COMMAND, JobRow, parse_jobs
 from reports.acceptance.campaign.measured import note_earlier
-from reports.acceptance.campaign.operations import (
-    OperationAttempt,
-    OperationBench,
-    ProbeJob,
-    begin_operation,
-    operation_attempts,
-)
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, ProbeJob, begin_operation
 from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, NodeStart, parse_config, parse_nodes
 from reports.acceptance.kinds import operations
 from reports.acceptance.kinds.clause import (
@@ -105,22 +99,16 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
     duration: DurationTerms
 
     timed: ClassVar[bool] = True
+    comparison: ClassVar[Comparison] = "at_most"
+    unit: ClassVar[str] = "s"
 
     @property
     def statistic(self) -> Statistic:
         return Statistic(self.duration.statistic)
 
     @property
-    def comparison(self) -> Comparison:
-        return "at_most"
-
-    @property
     def threshold(self) -> float:
         return self.duration.at_most_s
-
-    @property
-    def unit(self) -> str:
-        return "s"
 
     @property
     def repeats(self) -> int:
@@ -157,22 +145,19 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             raise InputError(f"{self.id}: expected --node NODE with the reboot of a node, and only then")
         if of in ("reboot", "start") and not stop.command and stop.began is None:
             raise InputError(f"{self.id}: expected --since TIME or a COMMAND after `--`")
-        attempts = operation_attempts(bench.campaign, self.id)
-        done = {repeat.number for repeat in operations.read_repeats(self, attempts, self.read)[0]}
-        number = min({*range(1, self.repeats + 1)} - done, default=0)
-        if not number:
-            raise InputError(f"{self.id}: all {self.repeats} repeats are measured")
         # The controller may be down already.
-        if of != "start" and stop.began is None:
-            operations.cancel_jobs(bench, [attempt for attempt in attempts if not attempt.finished])
+        cancel = of != "start" and stop.began is None
+        left = operations.repeats_left(self, bench, self.read, cancel)
+        if not left:
+            raise InputError(f"{self.id}: all {self.repeats} repeats are measured")
         note_earlier(bench.campaign)
-        attempt = begin_operation(bench.campaign, self.id, number)
-        bench.say(f"{self.id}: time of {of}, repeat {number} of {self.repeats}")
+        attempt = begin_operation(bench.campaign, self.id, left[0])
+        bench.say(f"{self.id}: time of {of}, repeat {left[0]} of {self.repeats}")
         _Timing(bench, attempt, self.duration, stop).run()
         try:
             repeat = self.read(attempt)
         except InputError as err:
-            return TimedRepeat(f"repeat {number}: {err}", None)
+            return TimedRepeat(f"repeat {left[0]}: {err}", None)
         return TimedRepeat("; ".join(repeat.facts), self.holds(repeat.value) and not repeat.broken)
 
     # The verdict.
@@ -334,7 +319,7 @@ class _Timing:
         finally:
             # After the measurement slurmctld may be gone for good.
             with contextlib.suppress(InputError):
-                operations.cancel_jobs(self.bench, [self.attempt])
+                operations.cancel_jobs(self.bench, self.attempt)
 
     def _submission(self, nodes: int, seconds: int, command: tuple[str, ...], *options: str) -> list[str]:
         job = QueuedJob(nodes, seconds, command)

@@ -20,7 +20,7 @@ from kappa.core.ground.figures import NOTHING, counted, duration, figure
 from kappa.core.ground.order_statistics import Statistic, value_of
 from reports.acceptance.campaign import job_rows
 from reports.acceptance.campaign.job_rows import ENDED, JobRow, parse_jobs
-from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation, operation_attempts
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation
 from reports.acceptance.kinds import operations
 from reports.acceptance.kinds.clause import Clause, ClausePlan, ClauseVerdict, Evidence, Planning
 from reports.acceptance.kinds.operations import Nodes, OperationRepeat, OperationTerms, QueuedJob, Seconds
@@ -129,15 +129,12 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
 
     @property
     def required(self) -> str:
-        return ", ".join([f"efficiency {self.limit}", *(_bound(name, value) for name, value in self._bounds)])
+        bounds = (_bound(name, value) for name, value in self.mix.bounds.items())
+        return ", ".join((f"efficiency {self.limit}", *bounds))
 
     @property
     def evidence(self) -> str:
         return f"mix of {counted(len(self.mix.queue), 'job')}"
-
-    @property
-    def _bounds(self) -> list[tuple[str, float]]:
-        return [(name, self.mix.bounds[name]) for name in _TITLES if name in self.mix.bounds]
 
     # Plan and measurement.
 
@@ -182,12 +179,7 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
 
         :raises InputError: Slurm refuses a job, or does not answer.
         """
-        attempts = operation_attempts(bench.campaign, self.id)
-        operations.cancel_jobs(bench, [attempt for attempt in attempts if not attempt.finished])
-        done = {attempt.about.repeat for attempt in attempts if attempt.finished}
-        if bench.again:
-            done = {repeat.number for repeat in operations.read_repeats(self, attempts, self.read)[0]}
-        for number in sorted({*range(1, self.repeats + 1)} - done):
+        for number in operations.repeats_left(self, bench, self.read if bench.again else None):
             bench.say(f"{self.id}: mix of jobs, repeat {number} of {self.repeats}")
             attempt = begin_operation(bench.campaign, self.id, number)
             _MixRun(bench, attempt, self.mix).run()
@@ -205,7 +197,7 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
     def _beyond(self, repeats: Sequence[OperationRepeat]) -> tuple[list[str], list[str]]:
         """Return further figures that are missing, and those beyond their bounds, by the statistic over the repeats."""
         missing, beyond = [], []
-        for name, bound in self._bounds if len(repeats) == self.repeats else ():
+        for name, bound in self.mix.bounds.items() if len(repeats) == self.repeats else ():
             values = [value for repeat in repeats if (value := repeat.figures[name]) is not None]
             if len(values) < len(repeats):
                 missing.append(f"{_TITLES[name][0]} is missing in {counted(len(repeats) - len(values), 'repeat')}")
@@ -376,14 +368,14 @@ class _MixRun:
             if not self.bench.until(self._all_ended, self.mix.limit_s):
                 self.bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
                 self._keep_lines(_WAITING)
-                operations.cancel_jobs(self.bench, [self.attempt])
+                operations.cancel_jobs(self.bench, self.attempt)
                 self.bench.until(self._all_ended, _SETTLE_S)
             self._keep_sdiag("after")
             self._keep_lines(_JOBS)
             self.attempt.finish(MixRecord(tuple(self.ids), self._source(began)), self.bench)
         finally:
             with contextlib.suppress(InputError):
-                operations.cancel_jobs(self.bench, [self.attempt])
+                operations.cancel_jobs(self.bench, self.attempt)
 
     def _all_ended(self) -> bool:
         try:

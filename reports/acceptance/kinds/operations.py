@@ -62,13 +62,12 @@ class QueuedJob:
         ]  # fmt: skip
 
 
-def cancel_jobs(bench: OperationBench, attempts: Iterable[OperationAttempt]) -> None:
-    """Cancel the jobs of the attempts that are left in the queue.
+def cancel_jobs(bench: OperationBench, attempt: OperationAttempt) -> None:
+    """Cancel the jobs of an attempt that are left in the queue.
 
     :raises InputError: slurmctld does not answer.
     """
-    for attempt in attempts:
-        bench.run(("scancel", "--quiet", f"--name={attempt.about.job_name}"))
+    bench.run(("scancel", "--quiet", f"--name={attempt.about.job_name}"))
 
 
 @dataclass(frozen=True)
@@ -127,6 +126,22 @@ def read_repeats(
         except InputError as err:
             problems.append(f"repeat {number}: {err}")
     return repeats, problems
+
+
+def repeats_left(clause: Clause, bench: OperationBench, read: Reader | None, cancel: bool = True) -> list[int]:
+    """Return the repeats without a finished attempt; with ``read``, also those whose attempt has no figure.
+
+    :param cancel: cancel the jobs that interrupted attempts left in the queue.
+    :raises InputError: slurmctld does not answer.
+    """
+    attempts = operation_attempts(bench.campaign, clause.id)
+    for attempt in attempts if cancel else ():
+        if not attempt.finished:
+            cancel_jobs(bench, attempt)
+    done = {attempt.about.repeat for attempt in attempts if attempt.finished}
+    if read:
+        done = {repeat.number for repeat in read_repeats(clause, attempts, read)[0]}
+    return sorted({*range(1, clause.repeats + 1)} - done)
 
 
 def judge_repeats(

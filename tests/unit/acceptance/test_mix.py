@@ -190,7 +190,7 @@ def test_bound_on_a_missing_figure_is_incomplete(campaign):
 
 
 def test_bounds_are_part_of_the_requirement():
-    bounded = mix(bounds={"starts_per_minute": 3, "p95_wait_s": 6})
+    bounded = mix(bounds={"p95_wait_s": 6, "starts_per_minute": 3})
     assert bounded.required == "efficiency ≥ 0.4, p95 wait ≤ 6 s, starts ≥ 3 per minute"
 
 
