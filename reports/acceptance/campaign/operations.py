@@ -44,7 +44,7 @@ class ProbeJob(Struct, frozen=True, forbid_unknown_fields=True):
 class OperationBench(Protocol):
     """The means to measure an operation: only ``kappa.app`` starts programs, and gives them to a clause.
 
-    Each method raises StoppedError if there is a reason to stop. Commands of Slurm have times in UTC.
+    Commands of Slurm have times in UTC. InputError: one does not answer, or refuses. StoppedError: a reason to stop.
     """
 
     campaign: pathlib.Path
@@ -57,32 +57,20 @@ class OperationBench(Protocol):
         """Call ``done`` every second until it returns true. Return whether it did so within ``patience_s``."""
 
     def run(self, command: Sequence[str]) -> str:
-        """Run a command of Slurm, and return its answer.
-
-        :raises InputError: it does not answer, or refuses.
-        """
+        """Run a command of Slurm, and return its answer."""
 
     def submit(self, sbatch: Sequence[str]) -> str:
-        """Submit a job, and return its id.
-
-        :raises InputError: Slurm refuses it.
-        """
+        """Submit a job, and return its id."""
 
     def probe(self, sbatch: Sequence[str]) -> AbstractContextManager[Sequence[ProbeJob]]:
         """Submit a job every second. Yield the jobs so far, which grow until the context ends."""
 
     def start(self, command: Sequence[str]) -> Callable[[], int | None]:
-        """Start an operator's command. Return a function for its exit status, which is ``None`` while it runs.
-
-        :raises InputError: it cannot be started.
-        """
+        """Start an operator's command. Return a function for its exit status, which is ``None`` while it runs."""
 
 
 class AttemptFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of ``attempt.json``: the ``number``-th attempt at a repeat. All its jobs have the name ``job_name``.
-
-    Repeats and numbers count from 1.
-    """
+    """The content of ``attempt.json``. All jobs of the ``number``-th attempt have the name ``job_name``."""
 
     clause: str
     repeat: int

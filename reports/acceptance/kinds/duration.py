@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -40,7 +39,6 @@ NODES_BEFORE, NODES_AFTER = "nodes-before", "nodes-after"
 JOBS, LOAD_BEFORE, PING = "squeue", "load-before", "ping-after"
 # Slurm's times are whole seconds, and an answer takes a moment.
 _MOST_OFFSET_S = 3
-_LISTED = 5
 # States of a job that is alive.
 _ALIVE = ("RUNNING", "COMPLETING")
 # Until the load runs, and until the first small job was accepted.
@@ -74,7 +72,7 @@ class DurationTerms(OperationTerms, frozen=True, kw_only=True):
             raise ValueError("nodes: expected 1 for the reboot of a node")
 
 
-class TimeRecord(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TimeRecord(Struct, forbid_unknown_fields=True, kw_only=True):
     """The measurement of a time; times by Kappa's clock, in seconds since 1970.
 
     ``began``: when Kappa started the operator's ``command``, or the time that the operator named; ``None``: at the
@@ -84,10 +82,10 @@ class TimeRecord(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """
 
     began: float | None
-    command: tuple[str, ...] = ()
+    command: Sequence[str] = ()
     node: str = ""
-    probes: tuple[ProbeJob, ...] = ()
-    load: tuple[str, ...] = ()
+    probes: Sequence[ProbeJob] = ()
+    load: Sequence[str] = ()
     asked: float | None = None
     down: float | None = None
     gave_up: str = ""
@@ -146,8 +144,7 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
         if of in ("reboot", "start") and not stop.command and stop.began is None:
             raise InputError(f"{self.id}: expected --since TIME or a COMMAND after `--`")
         # The controller may be down already.
-        cancel = of != "start" and stop.began is None
-        left = operations.repeats_left(self, bench, self.read, cancel)
+        left = operations.repeats_left(self, bench, self.read, cancel=of != "start" and stop.began is None)
         if not left:
             raise InputError(f"{self.id}: all {self.repeats} repeats are measured")
         note_earlier(bench.campaign)
@@ -158,7 +155,8 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             repeat = self.read(attempt)
         except InputError as err:
             return TimedRepeat(f"repeat {left[0]}: {err}", None)
-        return TimedRepeat("; ".join(repeat.facts), self.holds(repeat.value) and not repeat.broken)
+        description = "; ".join((*repeat.facts, *filter(None, [repeat.broken])))
+        return TimedRepeat(description, self.holds(repeat.value) and not repeat.broken)
 
     # The verdict.
 
@@ -178,10 +176,8 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             raise InputError("slurmctld did not answer with its time")
         offset_s = after.answered - record.asked
         if abs(offset_s) > _MOST_OFFSET_S:
-            raise InputError(
-                f"slurmctld's clock differs from the clock here by {figure(offset_s, 3)} s, more than "
-                f"{_MOST_OFFSET_S} s"
-            )
+            most = f"more than {_MOST_OFFSET_S} s"
+            raise InputError(f"slurmctld's clock differs from the clock here by {figure(offset_s, 3)} s, {most}")
         up, first = _new_job(of, attempt, record)
         began, seen_by = _began(record, up)
         if began >= up + 1:
@@ -198,11 +194,9 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             f"Jobs sent: {len(record.probes)}; {refused} not accepted",
         ]
         if self.duration.load:
-            listed = f"; lost: {'; '.join(lost[:_LISTED])}" if lost else ""
-            facts.append(f"Running jobs: {len(record.load) - len(lost)} of {self.duration.load} went on{listed}")
+            facts.append(f"Running jobs: {len(record.load) - len(lost)} of {self.duration.load} went on")
         if of == "failover":
-            timeout = f"{after.failover_s} s; the time holds it unless a takeover was ordered"
-            facts.append(f"SlurmctldTimeout: {timeout}")
+            facts.append(f"SlurmctldTimeout: {after.failover_s} s; the time holds it unless a takeover was ordered")
         broken = f"lost running jobs: {'; '.join(lost)}" if lost else ""
         figures = {"up_s": up - began, "lost_jobs": len(lost)}
         return OperationRepeat(attempt, value, first.nodes, [first.job], figures, facts, broken)
@@ -296,51 +290,47 @@ def _lost(attempt: OperationAttempt, record: TimeRecord) -> list[str]:
 class _Timing:
     """One measurement of a time. ``record`` grows meanwhile."""
 
-    def __init__(
-        self, bench: OperationBench, attempt: OperationAttempt, terms: DurationTerms, stop: OperatorStop
-    ) -> None:
+    def __init__(self, bench: OperationBench, attempt: OperationAttempt, terms: DurationTerms, stop: OperatorStop):
         self.bench, self.attempt, self.terms = bench, attempt, terms
-        self.record = TimeRecord(began=stop.began, command=tuple(stop.command), node=stop.node)
+        self.record = TimeRecord(began=stop.began, command=stop.command, node=stop.node)
         self.limit_s = _LIMIT_S + 3 * terms.at_most_s
-        self.probes: Sequence[ProbeJob] = ()
         self.status: Callable[[], int | None] = lambda: 0
 
     def run(self) -> None:
         on_node = [f"--nodelist={self.record.node}"] if self.record.node else []
         try:
             self._prepare()
-            with self.bench.probe(self._submission(self.terms.nodes, 1, ("true",), *on_node)) as self.probes:
+            with self.bench.probe(self._sbatch(self.terms.nodes, 1, ("true",), *on_node)) as self.record.probes:
                 if self.record.began is None:
                     self._stop()
-                gave_up = self._watch()
+                self._watch()
             # The operator's command is never cut off.
             self.bench.until(lambda: self.status() is not None, math.inf)
-            self.attempt.finish(replace(self.record, probes=tuple(self.probes), gave_up=gave_up), self.bench)
+            self.attempt.finish(self.record, self.bench)
         finally:
             # After the measurement slurmctld may be gone for good.
             with contextlib.suppress(InputError):
                 operations.cancel_jobs(self.bench, self.attempt)
 
-    def _submission(self, nodes: int, seconds: int, command: tuple[str, ...], *options: str) -> list[str]:
+    def _sbatch(self, nodes: int, seconds: int, command: tuple[str, ...], *options: str) -> list[str]:
         job = QueuedJob(nodes, seconds, command)
         return job.submission(self.attempt, *self.terms.options, operations.SILENT, *options)
 
     def _prepare(self) -> None:
         """Keep Slurm's answers before the stop, and start the load."""
         # After a named time, and before a start, the controller may be down.
-        answers = self.terms.of != "start" and self.record.began is None
-        with contextlib.suppress(*(() if answers else (InputError,))):
+        may_be_down = self.terms.of == "start" or self.record.began is not None
+        with contextlib.suppress(*([InputError] if may_be_down else [])):
             self._keep(CONFIG_BEFORE, CONFIG_COMMAND)
         node = self.record.node
         if node and _node(self._keep(NODES_BEFORE, NODE_COMMAND), node).boot is None:
             raise InputError(f"--node {clean(node)}: Slurm does not tell when it was booted; see `scontrol show node`")
-        if not self.terms.load:
-            return
-        sbatch = self._submission(1, round(self.limit_s), ())
-        self.record = replace(self.record, load=tuple(self.bench.submit(sbatch) for _ in range(self.terms.load)))
-        if not self.bench.until(self._load_runs, _READY_S):
-            raise InputError(f"not all {self.terms.load} jobs of the load have started in {_READY_S:g} s")
-        self.bench.pause(_SAVED_S)
+        if self.terms.load:
+            sbatch = self._sbatch(1, round(self.limit_s), ())
+            self.record.load = [self.bench.submit(sbatch) for _ in range(self.terms.load)]
+            if not self.bench.until(self._load_runs, _READY_S):
+                raise InputError(f"not all {self.terms.load} jobs of the load have started in {_READY_S:g} s")
+            self.bench.pause(_SAVED_S)
 
     def _load_runs(self) -> bool:
         rows = parse_jobs(self._keep(LOAD_BEFORE, SQUEUE_COMMAND), JOBS)
@@ -348,40 +338,41 @@ class _Timing:
 
     def _stop(self) -> None:
         """Start the operator's command, or ask for the stop, once a job was accepted, so that the stop is seen."""
-        if self.terms.of != "start" and not self.bench.until(lambda: any(one.job for one in self.probes), _READY_S):
+        record, of = self.record, self.terms.of
+        if of != "start" and not self.bench.until(lambda: any(one.job for one in record.probes), _READY_S):
             raise InputError("Slurm accepts no job before the stop; look at `sbatch`'s message with these options")
-        if not self.record.command:
-            self.bench.say(f"  Kappa sends a job each second; begin the {self.terms.of} now")
-            return
-        self.bench.say(f"  running: {clean(' '.join(self.record.command))}")
-        self.record = replace(self.record, began=time.time())
-        self.status = self.bench.start(self.record.command)
+        if record.command:
+            self.bench.say(f"  running: {clean(' '.join(record.command))}")
+            record.began, self.status = time.time(), self.bench.start(record.command)
+        else:
+            self.bench.say(f"  Kappa sends a job each second; begin the {of} now")
 
-    def _watch(self) -> str:
-        """Wait for the first new job. Return why Kappa gave up; empty if it did not."""
+    def _watch(self) -> None:
+        """Wait for the first new job, or give up."""
         ran = self.bench.until(self._new_job_runs, self.limit_s)
         if ran and self.terms.load:
             self.bench.pause(_SETTLE_S)
             ran = self.bench.until(self._new_job_runs, self.limit_s)
-        return "" if ran else f"no new job ran within {duration(self.limit_s)}"
+        self.record.gave_up = "" if ran else f"no new job ran within {duration(self.limit_s)}"
 
     def _new_job_runs(self) -> bool:
         if self.status():
             command = clean(self.record.command[0])
             raise InputError(f"`{command}` ended with status {self.status()}; nothing was measured")
-        with contextlib.suppress(InputError):
+        try:
             if self.terms.of == "failover":
                 if not _PRIMARY_DOWN.search(self._keep(PING, ("scontrol", "ping"))):
                     return False
-                self.record = replace(self.record, down=self.record.down or time.time())
+                self.record.down = self.record.down or time.time()
             self._keep(CONFIG_AFTER, CONFIG_COMMAND)
-            self.record = replace(self.record, asked=time.time(), probes=tuple(self.probes))
+            self.record.asked = time.time()
             if self.record.node:
                 self._keep(NODES_AFTER, NODE_COMMAND)
             self._keep(JOBS, SQUEUE_COMMAND)
             _new_job(self.terms.of, self.attempt, self.record)
-            return True
-        return False
+        except InputError:
+            return False
+        return True
 
     def _keep(self, name: str, command: Sequence[str]) -> str:
         return self.attempt.keep(name, self.bench.run(command))

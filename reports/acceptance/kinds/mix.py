@@ -5,6 +5,7 @@ System Utilization Benchmark, SC 2000, doi 10.1109/SC.2000.10056).
 """
 
 import contextlib
+import functools
 import hashlib
 import heapq
 import math
@@ -29,7 +30,6 @@ _MOST_JOBS = 10_000
 _LISTED = 5
 # Slurm's times are whole seconds.
 _ROUNDING_S = 1
-_TELL_S = 30.0
 # Slurm's accounting lags, and a cancelled job ends when its nodes confirm it.
 _SETTLE_S = 60.0
 # The first jobs were submitted before sacct's first second of interest.
@@ -182,12 +182,37 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         for number in operations.repeats_left(self, bench, self.read if bench.again else None):
             bench.say(f"{self.id}: mix of jobs, repeat {number} of {self.repeats}")
             attempt = begin_operation(bench.campaign, self.id, number)
-            _MixRun(bench, attempt, self.mix).run()
+            self._run(bench, attempt)
             try:
                 repeat = self.read(attempt)
                 bench.say(f"{self.id}: efficiency {repeat.value:.3f}; {'; '.join(repeat.facts[:2])}")
             except InputError as err:
                 bench.say(f"{self.id}: repeat {number}: {err}")
+
+    def _run(self, bench: OperationBench, attempt: OperationAttempt) -> None:
+        """Submit the jobs, wait for their end, and keep Slurm's answers."""
+        _keep_sdiag(bench, attempt, "before")
+        since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - _BACK_S))
+        output = f"--output={attempt.folder.resolve() / 'job-%j.out'}"
+        ids, lines = list[str](), dict[str, str]()
+        all_ended = functools.partial(_all_ended, bench, attempt, ids, lines)
+        try:
+            for job in self.mix.queue:
+                bench.pause(0)
+                # A sleeping job writes nothing; a program's output is evidence.
+                options = (*self.mix.options, "--exclusive", output if job.command else operations.SILENT)
+                ids.append(bench.submit(job.submission(attempt, *options)))
+            if not bench.until(all_ended, self.mix.limit_s):
+                bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
+                attempt.keep(_WAITING, "".join(lines.values()))
+                operations.cancel_jobs(bench, attempt)
+                bench.until(all_ended, _SETTLE_S)
+            _keep_sdiag(bench, attempt, "after")
+            attempt.keep(_JOBS, "".join(lines.values()))
+            attempt.finish(MixRecord(tuple(ids), _source(bench, attempt, ids, since)), bench)
+        finally:
+            with contextlib.suppress(InputError):
+                operations.cancel_jobs(bench, attempt)
 
     # The verdict.
 
@@ -346,77 +371,42 @@ def _cycles(attempt: OperationAttempt) -> str:
     return "; ".join(shown) or NOTHING
 
 
-class _MixRun:
-    """One run of a mix: submit its jobs, wait, and keep Slurm's answers."""
+def _all_ended(bench: OperationBench, attempt: OperationAttempt, ids: list[str], lines: dict[str, str]) -> bool:
+    """Return whether all jobs ended, by squeue. ``lines`` gets its last line of each job."""
+    try:
+        answer = bench.run(job_rows.SQUEUE_COMMAND)
+        rows = parse_jobs(answer, "squeue")
+    except InputError:
+        # A controller that does not answer now may answer later.
+        return False
+    lines |= {line.partition("|")[0]: f"{line}\n" for line in answer.split("\n") if line.strip()}
+    # slurmctld forgets a job that ended `MinJobAge` ago.
+    alive = {row.job for row in rows if row.state not in ENDED}
+    ended = sum(job in lines and job not in alive for job in ids)
+    if 2 * ended >= len(ids) and not attempt.answer("sdiag-during"):
+        bench.say(f"  {ended} of {len(ids)} jobs ended")
+        _keep_sdiag(bench, attempt, "during")
+    return ended == len(ids)
 
-    def __init__(self, bench: OperationBench, attempt: OperationAttempt, mix: MixTerms) -> None:
-        self.bench, self.attempt, self.mix = bench, attempt, mix
-        self.ids: list[str] = []
-        # The last line that squeue had of each job.
-        self.lines: dict[str, str] = {}
-        self.told = time.monotonic()
 
-    def run(self) -> None:
-        self._keep_sdiag("before")
-        began, output = time.time(), f"--output={self.attempt.folder.resolve() / 'job-%j.out'}"
-        try:
-            for job in self.mix.queue:
-                self.bench.pause(0)
-                # A sleeping job writes nothing; a program's output is evidence.
-                options = (*self.mix.options, "--exclusive", output if job.command else operations.SILENT)
-                self.ids.append(self.bench.submit(job.submission(self.attempt, *options)))
-            if not self.bench.until(self._all_ended, self.mix.limit_s):
-                self.bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
-                self._keep_lines(_WAITING)
-                operations.cancel_jobs(self.bench, self.attempt)
-                self.bench.until(self._all_ended, _SETTLE_S)
-            self._keep_sdiag("after")
-            self._keep_lines(_JOBS)
-            self.attempt.finish(MixRecord(tuple(self.ids), self._source(began)), self.bench)
-        finally:
-            with contextlib.suppress(InputError):
-                operations.cancel_jobs(self.bench, self.attempt)
+def _keep_sdiag(bench: OperationBench, attempt: OperationAttempt, when: str) -> None:
+    try:
+        answer = bench.run(("sdiag",))
+    except InputError as err:
+        # A user may not be allowed to ask; the figures are then missing.
+        answer = f"{err}\n"
+    attempt.keep(f"sdiag-{when}", answer)
 
-    def _all_ended(self) -> bool:
-        try:
-            answer = self.bench.run(job_rows.SQUEUE_COMMAND)
-            rows = parse_jobs(answer, "squeue")
-        except InputError:
-            # A controller that does not answer now may answer later.
-            return False
-        self.lines |= {line.partition("|")[0]: line for line in answer.split("\n") if line.strip()}
-        # slurmctld forgets a job that ended `MinJobAge` ago.
-        alive = {row.job for row in rows if row.state not in ENDED}
-        ended = sum(job in self.lines and job not in alive for job in self.ids)
-        if 2 * ended >= len(self.ids) and not self.attempt.answer("sdiag-during"):
-            self._keep_sdiag("during")
-        if time.monotonic() - self.told > _TELL_S:
-            self.bench.say(f"  {ended} of {len(self.ids)} jobs ended")
-            self.told = time.monotonic()
-        return ended == len(self.ids)
 
-    def _keep_lines(self, name: str) -> None:
-        self.attempt.keep(name, "".join(f"{line}\n" for line in self.lines.values()))
+def _source(bench: OperationBench, attempt: OperationAttempt, ids: list[str], since: str) -> Literal["sacct", "squeue"]:
+    """Keep the accounting's answer about all jobs. Without accounting, squeue's answers count."""
 
-    def _keep_sdiag(self, when: str) -> None:
-        try:
-            answer = self.bench.run(("sdiag",))
-        except InputError as err:
-            # A user may not be allowed to ask; the figures are then missing.
-            answer = f"{err}\n"
-        self.attempt.keep(f"sdiag-{when}", answer)
+    def complete() -> bool:
+        answer = attempt.keep("sacct", bench.run(("sacct", *job_rows.SACCT_OPTIONS, "-S", since)))
+        return {row.job for row in parse_jobs(answer, "sacct") if row.state in ENDED}.issuperset(ids)
 
-    def _source(self, began: float) -> Literal["sacct", "squeue"]:
-        """Keep the accounting's answer about all jobs. Without accounting, squeue's answers count."""
-        since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(began - _BACK_S))
-
-        def complete() -> bool:
-            answer = self.attempt.keep("sacct", self.bench.run(("sacct", *job_rows.SACCT_OPTIONS, "-S", since)))
-            ended = {row.job for row in parse_jobs(answer, "sacct") if row.state in ENDED}
-            return ended.issuperset(self.ids)
-
-        try:
-            return "sacct" if self.bench.until(complete, _SETTLE_S) else "squeue"
-        except InputError as err:
-            self.bench.say(f"  {err}; squeue's answers count instead")
-            return "squeue"
+    try:
+        return "sacct" if bench.until(complete, _SETTLE_S) else "squeue"
+    except InputError as err:
+        bench.say(f"  {err}; squeue's answers count instead")
+        return "squeue"
