@@ -88,9 +88,7 @@ def test_figures_of_a_recorded_mix(tmp_path):
         (line("5"), CANCELLED, "1 of 4 jobs did not run as agreed: job 5: CANCELLED, did not start on 4 nodes (Nodes"),
         (line("5") + "\n", "", "job 5: Slurm does not know it any more"),
         (line("6"), f"{line('6')}\n{line('6')}", "job 6: it was requeued"),
-        ("4|COMPLETED", "4|FAILED", "job 4: FAILED on node1"),
         ("4|COMPLETED", "4|CANCELLED by 1000", "job 4: CANCELLED on node1"),
-        ("6|COMPLETED", "6|RUNNING", "job 6: RUNNING on node1"),
         ("2|node[3-4]", "2|node3", "job 7: it had node3 instead of 2 nodes"),
         ("2026-11-26T19:29:16", "2026-11-26T19:29:14", "job 6: it ended after 1 of 3 s on node1"),
         ("1|node1", "1|node9", "the jobs ran on 5 nodes, the contract's machine has 4"),
@@ -113,29 +111,17 @@ def test_only_a_job_that_slurmctld_knows_is_alive(tmp_path):
         mix().read(measured(tmp_path, SACCT + runaway, waiting=runaway))
 
 
-def test_job_that_was_not_submitted_gives_no_figure(tmp_path):
-    with pytest.raises(InputError, match="3 of 4 jobs were submitted"):
-        mix().read(measured(tmp_path, jobs=JOBS[:3]))
-
-
 @pytest.mark.parametrize(
-    "odd",
-    [
-        "4|COMPLETED|2026-11-26T19:29:06\n", line("4"), line("4").replace("T", " ") + "\n",
-        line("4").replace("node1", "node[1-") + "\n", line("4").replace("|1|", "|one|") + "\n",
-        line("4").replace("2026-11-26T19:29:06", "Unknown") + "\n",
-    ],
-)  # fmt: skip
-def test_odd_answer_is_named(odd):
+    ("old", "new"), [("|node1|None", ""), ("\n", ""), ("node1", "node[1-"), ("|1|", "|one|"), (":06|2", ":06|x")]
+)
+def test_odd_answer_is_named(old, new):
     with pytest.raises(InputError, match=r"^sacct"):
-        parse_jobs(odd, "sacct")
+        parse_jobs((line("4") + "\n").replace(old, new), "sacct")
 
 
 def test_expected_start_is_no_start():
     [row] = parse_jobs("5|PENDING|2026-11-26T19:29:06|2026-11-26T19:30:00|N/A|4||Resources\n", "squeue")
     assert (row.start, row.end, row.nodes, row.reason) == (math.inf, math.inf, (), "Resources")
-    [row] = parse_jobs("5|RUNNING|2026-11-26T19:29:06|2026-11-26T19:30:00|2026-11-26T19:31:00|1|node1|None\n", "squeue")
-    assert row.start < math.inf and row.end == math.inf
 
 
 def test_sdiag():
@@ -143,7 +129,7 @@ def test_sdiag():
     # Without a cycle there is no mean; the backfill scheduler's must not stand in for it.
     none = SDIAG.replace("\tTotal cycles: 771\n\tMean cycle:   19\n", "\tTotal cycles: 0\n")
     assert "Mean" not in parse_sdiag(none)
-    assert parse_sdiag(SDIAG.replace("Main schedule statistics", "Other statistics")) == {}
+    assert parse_sdiag("") == {}
 
 
 @pytest.mark.parametrize(
@@ -187,11 +173,7 @@ def test_bound_on_a_missing_figure_is_incomplete(campaign):
     measured(campaign.folder).keep("sdiag-after", "")
     verdict = judge(campaign).clauses[0]
     assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "mean cycle is missing in 1 repeat")
-
-
-def test_bounds_are_part_of_the_requirement():
-    bounded = mix(bounds={"p95_wait_s": 6, "starts_per_minute": 3})
-    assert bounded.required == "efficiency ≥ 0.4, p95 wait ≤ 6 s, starts ≥ 3 per minute"
+    assert verdict.clause.required == "efficiency ≥ 0.4, mean cycle ≤ 100 us"
 
 
 def test_last_finished_attempt_counts(campaign):

@@ -12,39 +12,28 @@ from reports.acceptance.contract import load_contract
 from tests.unit.acceptance.conftest import clause, contract
 
 
-def timed(id_, of):
-    return {"id": id_, "text": "soon", "duration": {"of": of, "at_most_s": 60}, "mandatory": True}
-
-
-@pytest.fixture
-def act(tmp_path):
-    """Run ``time`` with these arguments and a command."""
+@pytest.mark.parametrize(
+    ("arguments", "command", "words"),
+    [
+        (["B1"], [], "B1: expected a duration clause of the contract: T1"),
+        (["T1", "--since", "2026-12-03T08:00Z"], ["true"], "expected either --since or a COMMAND"),
+    ],
+)
+def test_bad_input_is_refused(tmp_path, arguments, command, words):
     path = tmp_path / "acceptance.yaml"
-    path.write_text(yaml.safe_dump(contract(clause(), timed("T1", "restart"), timed("T4", "start"))))
-
-    def run(*arguments, command=()):
-        parser = argparse.ArgumentParser()
-        add_time(parser.add_subparsers(), argparse.ArgumentParser(add_help=False), lambda _: (None, load_contract(path)))
-        options = parser.parse_args(["time", str(tmp_path / "folder"), *arguments])
-        options.command = command
-        return options.act(options)
-
-    return run
-
-
-def test_clause_without_a_time_is_refused(act):
-    with pytest.raises(InputError, match="B1: expected a duration clause of the contract: T1, T4"):
-        act("B1")
-
-
-def test_time_and_command_are_refused_together(act):
-    with pytest.raises(InputError, match="expected either --since or a COMMAND"):
-        act("T4", "--since", "2026-12-03T08:00Z", command=["true"])
+    timed = {"id": "T1", "text": "soon", "duration": {"of": "restart", "at_most_s": 60}, "mandatory": True}
+    path.write_text(yaml.safe_dump(contract(clause(), timed)))
+    parser = argparse.ArgumentParser()
+    add_time(parser.add_subparsers(), argparse.ArgumentParser(add_help=False), lambda _: (None, load_contract(path)))
+    options = parser.parse_args(["time", str(tmp_path / "folder"), *arguments])
+    options.command = command
+    with pytest.raises(InputError) as error:
+        options.act(options)
+    assert words in str(error.value)
 
 
 def test_command_stays_as_it_was_typed():
-    words = ["time", "site", "folder", "T1", "--", "ssh", "mgmt1", "--", "sudo", "--node=x"]
-    options = acceptance._parse(words)
+    options = acceptance._parse(["time", "site", "folder", "T1", "--", "ssh", "mgmt1", "--", "sudo", "--node=x"])
     assert (options.command, options.node) == (["ssh", "mgmt1", "--", "sudo", "--node=x"], "")
 
 

@@ -22,37 +22,24 @@ def bench(tmp_path, monkeypatch):
 
 
 def answering(bench, *answers):
-    """Let each command give the next answer; ``None`` is an error."""
+    """Let each command give the next answer, in a circle."""
     turn = itertools.cycle(answers)
-
-    def run(command):
-        answer = next(turn)
-        if answer is None:
-            raise CommandError("`sbatch`: slurmctld is down")
-        return f"{' '.join(command)}\n" if answer == "echo" else answer
-
-    bench._commands = types.SimpleNamespace(sacct=("sacct", "--clusters=c"), run=run)
+    bench._commands = types.SimpleNamespace(sacct=("sacct", "--clusters=c"), run=lambda _: next(turn))
     return bench
 
 
-def test_stop_ends_a_pause(tmp_path):
-    with pytest.raises(StoppedError):
-        SlurmBench(tmp_path, None, Conductor(Stop(deadline=1))).pause(3600)
-
-
-def test_until_looks_again(bench):
+def test_until_ends_with_success_patience_or_a_stop(bench):
     looks = iter([False, False, True])
     assert bench.until(lambda: next(looks), 60)
     assert not bench.until(lambda: False, 0)
+    bench._conductor.stop.told(15)
+    with pytest.raises(StoppedError):
+        bench.until(lambda: False, 60)
 
 
 def test_site_without_description_is_refused_when_slurm_is_asked(bench):
     with pytest.raises(InputError, match=r"the site x has no site\.yaml"):
         bench.run(("squeue",))
-
-
-def test_sacct_asks_the_cluster_of_the_site(bench):
-    assert answering(bench, "echo").run(("sacct", "-X")) == "sacct --clusters=c -X\n"
 
 
 @pytest.mark.parametrize(("answer", "job"), [("12\n", "12"), ("12;cluster\n", "12")])
@@ -67,7 +54,7 @@ def test_submission_without_an_id_is_refused(bench, answer):
 
 
 def test_probe_sends_jobs_also_while_slurm_refuses(bench):
-    with answering(bench, "7\n", None).probe(("sbatch",)) as probes:
+    with answering(bench, "7\n", "error\n").probe(("sbatch",)) as probes:
         until(lambda: {probe.job for probe in probes} == {"7", ""}, "jobs were accepted and refused")
     assert all(probe.answered >= probe.sent for probe in probes)
 
