@@ -72,7 +72,7 @@ def test_seed_fixes_the_order():
 
 def test_figures_of_a_recorded_mix(tmp_path):
     repeat = mix().read(measured(tmp_path))
-    assert repeat.sample.value == pytest.approx(18 / (4 * 10))
+    assert repeat.value == pytest.approx(18 / (4 * 10))
     assert repeat.sample.nodes == ("node1", "node2", "node3", "node4") and repeat.sample.job_id == "4–7"
     # Before the full job, one of four nodes was busy for four seconds.
     assert repeat.figures == {

@@ -1,5 +1,7 @@
 """The time of a restart, failover, reboot or start: from recorded answers, and measured on a replayed Slurm."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -120,10 +122,10 @@ def test_reboot(times):
         times("reboot", answers={**answers, "nodes-after": OLD}, node="node1")
 
 
-@pytest.mark.parametrize("before", ["", AFTER])
-def test_start_of_the_whole_system(times, before):
+def test_start_of_the_whole_system(times):
     """slurmctld may be up before Kappa asks."""
-    assert times("start", answers={"config-before": before}, command=()).value == 7
+    for before in ("", AFTER):
+        assert times("start", answers={"config-before": before}, command=()).value == 7
     with pytest.raises(InputError, match="slurmctld did not start anew"):
         times("start", answers={"config-after": AFTER.replace("19:29:34", "19:20:00")}, command=())
 
@@ -186,10 +188,8 @@ def test_measured_campaign_is_judged(campaign, bench, at_most_s, load, outcome):
     ],
 )
 def test_failed_stop_leaves_an_interrupted_attempt(campaign, bench, changes, words):
-    for name, value in changes.items():
-        setattr(bench, name, value)
     with pytest.raises(InputError) as error:
-        clause().measure_stop(bench, OperatorStop(["restart"]))
+        clause().measure_stop(replace(bench, **changes), OperatorStop(["restart"]))
     assert words in str(error.value)
     assert [attempt.finished for attempt in operation_attempts(campaign.folder, "T1")] == [False]
 
