@@ -56,9 +56,11 @@ class SlurmBench:
 
     def submit(self, sbatch: Sequence[str]) -> str:
         answer = self.run(sbatch)
-        if not job_id(answer):
+        # ID or ID;CLUSTER
+        job = answer.strip().partition(";")[0]
+        if not job.isdecimal():
             raise CommandError(f"`sbatch --parsable`: expected a job id, found {answer[:80]!r}")
-        return job_id(answer)
+        return job
 
     def start(self, command: Sequence[str]) -> Callable[[], int | None]:
         try:
@@ -89,9 +91,3 @@ class SlurmBench:
             over.set()
             clock.join()
             pool.shutdown(cancel_futures=True)
-
-
-def job_id(answer: str) -> str:
-    """Return the id in the answer of ``sbatch --parsable``, ``ID`` or ``ID;CLUSTER``; empty if there is none."""
-    job = answer.strip().partition(";")[0]
-    return job if job.isdecimal() else ""
