@@ -30,6 +30,7 @@ _MOST_JOBS = 10_000
 _LISTED = 5
 # Slurm's times are whole seconds.
 _ROUNDING_S = 1
+_POLL_S = 2.0
 # Slurm's accounting lags, and a cancelled job ends when its nodes confirm it.
 _SETTLE_S = 60.0
 # The first jobs were submitted before sacct's first second of interest.
@@ -202,7 +203,7 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
                 # A sleeping job writes nothing; a program's output is evidence.
                 options = (*self.mix.options, "--exclusive", output if job.command else operations.SILENT)
                 ids.append(bench.submit(job.submission(attempt, *options)))
-            if not bench.until(all_ended, self.mix.limit_s):
+            if not bench.until(all_ended, self.mix.limit_s, _POLL_S):
                 bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
                 attempt.keep(_WAITING, "".join(lines.values()))
                 operations.cancel_jobs(bench, attempt)
