@@ -2,7 +2,7 @@
 
 import pathlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kappa.core.record.model import Case
@@ -52,7 +52,7 @@ class AcceptancePlan:
 
     items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
-    families: Families = Families()
+    families: Families = field(default_factory=Families)
     clauses: tuple[tuple[Clause, ClausePlan], ...] = ()
 
 

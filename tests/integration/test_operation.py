@@ -3,14 +3,13 @@
 import json
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from tests.integration.conftest import REPOSITORY, SITE
 from tests.integration.test_slurm_settings import started
 from tests.tiers import long
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S
 
 CONTRACT = """\
 contract:
@@ -58,7 +57,7 @@ def call(suite):
 
 
 @long
-def test_a_mix_and_a_restart(suite, call, tmp_path):
+def test_mix_and_restart(suite, call, tmp_path):
     folder = suite.results / "operation"
     planned = call("plan", SITE)
     assert planned.returncode == 0, planned.stderr
@@ -87,18 +86,19 @@ def test_a_mix_and_a_restart(suite, call, tmp_path):
 
 @pytest.fixture
 def drained(suite):
-    """Drain node4; yields a function that gives it back."""
+    """Drain node4."""
 
-    def update(*settings, check=True):
-        suite.cluster("exec", "login", "scontrol", "update", "nodename=node4", *settings, check=check)
+    def update(*settings):
+        suite.cluster("exec", "login", "scontrol", "update", "nodename=node4", *settings)
 
     update("state=drain", "reason=test")
-    yield lambda: update("state=resume")
-    update("state=resume", check=False)  # an error if the node is back
+    yield
+    update("state=resume")
 
 
 @long
-def test_a_job_that_cannot_start_leaves_the_mix_incomplete(suite, call, drained):
+@pytest.mark.usefixtures("drained")
+def test_job_that_cannot_start_leaves_the_mix_incomplete(suite, call):
     contract = suite.results / "operation.yaml"
     contract.write_text(CONTRACT.replace("limit_s: 600", "limit_s: 30"))
     ran = call("run", SITE, suite.results / "operation-drained")
@@ -108,26 +108,7 @@ def test_a_job_that_cannot_start_leaves_the_mix_incomplete(suite, call, drained)
 
 
 @long
-def test_a_mix_waits_for_a_drained_node(suite, call, drained, tmp_path):
-    folder, ran = suite.results / "operation-waits", []
-    running = threading.Thread(target=lambda: ran.append(call("run", SITE, folder)))
-    running.start()
-    try:
-        until(lambda: len(suite.jobs()) > 1, "the mix is submitted")
-        until(lambda: [" PD " in line for line in suite.jobs()] == [True], "only the job of all nodes is left")
-    finally:
-        drained()
-        running.join()
-    [done] = ran
-    assert "M1       repeat 1 is not finished" not in done.stdout, done.stdout + done.stderr
-    call("report", folder, "-o", tmp_path / "dossier", "--no-pdf")
-    mix = json.loads((tmp_path / "dossier/verdict.json").read_text())["clauses"][0]
-    assert mix["outcome"] == "met"
-    assert mix["operations"][0]["idle_node_s"] > 0
-
-
-@long
-def test_a_backup_controller_takes_over(tmp_path):
+def test_backup_controller_takes_over(tmp_path):
     with started(tmp_path, "--backup-controller") as suite:
         contract = tmp_path / "failover.yaml"
         head, _, _ = CONTRACT.partition("  - id: M1")

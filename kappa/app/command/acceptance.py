@@ -126,7 +126,7 @@ def _add_run(actions: Any, of_site: Words) -> None:
 def _run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.acceptance import run_series
     from kappa.app.conduct.leftovers import job_ended
-    from kappa.app.conduct.operation_bench import bench_of
+    from kappa.app.conduct.operation_bench import SlurmBench
     from kappa.app.conduct.session import Conductor
     from reports.acceptance.campaign.folder import Campaign
     from reports.acceptance.contract import freeze
@@ -148,7 +148,7 @@ def _run(options: argparse.Namespace) -> int:
                 for name, why in planned.unresolved.items():
                     say(f"{name}: not run: {why}")
                 run_series(campaign, contract, planned, site, conductor, options.again)
-                bench = bench_of(site, campaign, conductor, options.again)
+                bench = SlurmBench(campaign.folder, site, conductor, options.again)
                 for clause in contract.clauses:
                     clause.measure(bench)
         except StoppedError as err:

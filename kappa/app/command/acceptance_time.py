@@ -13,8 +13,8 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import StoppedError, stopping
 
 if TYPE_CHECKING:
-    from kappa.core.sites.contract import Contract
     from kappa.core.sites.load import Site
+    from reports.acceptance.kinds.clause import Contract
 
 _EXAMPLES = """\
   kappa acceptance time SITE DIR T1                                        stop slurmctld by hand when Kappa says so
@@ -30,7 +30,7 @@ def add_time(
 ) -> None:
     """Add the subcommand ``time`` to those of ``kappa acceptance``.
 
-    :param of_site: the arguments about the site and the contract. :param load: reads both.
+    :param of_site: the arguments about the site and the contract, which ``load`` reads.
     """
     timing = actions.add_parser(
         "time",
@@ -52,34 +52,30 @@ def add_time(
 
 def _time(options: argparse.Namespace, load: Callable[[argparse.Namespace], tuple[Site, Contract]]) -> int:
     from kappa.app.conduct.leftovers import job_ended
-    from kappa.app.conduct.operation_timing import measure_time
+    from kappa.app.conduct.operation_bench import SlurmBench
     from kappa.app.conduct.session import Conductor
-    from kappa.core.sites.contract import FILE
-    from reports.acceptance.campaign import Campaign
+    from reports.acceptance.campaign.folder import Campaign
+    from reports.acceptance.contract import FILE, freeze
+    from reports.acceptance.kinds.clause import OperatorStop
     from reports.acceptance.listing import say
 
     site, contract = load(options)
-    clause = next((one for one in contract.clauses if one.id == options.clause and one.duration), None)
-    if clause is None or clause.duration is None:
-        legal = ", ".join(one.id for one in contract.clauses if one.duration) or "none"
+    timed = {clause.id: clause for clause in contract.clauses if clause.timed}
+    if options.clause not in timed:
+        legal = ", ".join(timed) or "none"
         raise InputError(f"{clean(options.clause)}: expected a duration clause of the contract: {legal}")
-    if (clause.duration.of == "reboot") != bool(options.node):
-        raise InputError(f"{clause.id}: expected --node NODE with the reboot of a node, and only then")
-    if clause.duration.of in ("reboot", "start") and not (options.command or options.since):
-        raise InputError(f"{clause.id}: expected --since TIME or a COMMAND after `--`")
     if options.command and options.since:
         raise InputError("expected either --since or a COMMAND")
+    operator_stop = OperatorStop(options.command, options.since and options.since.timestamp(), options.node)
     campaign = Campaign(options.folder)
     with campaign.locked(job_ended(site)) as lock:
-        campaign.freeze(options.contract or site.folder / FILE)
+        freeze(campaign.folder, options.contract or site.folder / FILE)
         try:
             with stopping() as stop:
-                measured = measure_time(
-                    campaign, clause, site, Conductor(stop, [lock]), options.command,
-                    options.since.timestamp() if options.since else None, options.node,
-                )  # fmt: skip
+                bench = SlurmBench(campaign.folder, site, Conductor(stop, [lock]))
+                measured = timed[options.clause].measure_stop(bench, operator_stop)
         except StoppedError as err:
             say(f"{err}; nothing was measured")
             return INTERRUPTED
-    say(f"{clause.id}: {measured.words}")
+    say(f"{options.clause}: {measured.description}")
     return 2 if measured.holds is None else 0 if measured.holds else 1

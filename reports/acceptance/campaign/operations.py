@@ -2,7 +2,7 @@
 
 ::
 
-    operations/M1-r0001-a01/    attempt.json; Slurm's answers as they were (sacct.txt, sdiag-before.txt, …);
+    operations/M1-r0001-a01/    attempt.json; Slurm's answers, unchanged (sacct.txt, sdiag-before.txt, …);
                                 record.json, written last
 
 An attempt without ``record.json`` was interrupted.
@@ -12,18 +12,19 @@ import datetime
 import pathlib
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import read_text, write_atomically
-from reports.acceptance.campaign.layout import ATTEMPT, OPERATIONS, RECORD
+from reports.acceptance.campaign.layout import ATTEMPT, MEASURED, OPERATIONS, RECORD
 from reports.acceptance.campaign.measured import note_measured
 
 _FOLDER = re.compile(r"(?P<clause>.+)-r(?P<repeat>\d{4})-a(?P<number>\d{2,6})", re.ASCII)
@@ -32,83 +33,58 @@ _ANSWER_BYTES = 256 << 20
 T = TypeVar("T")
 
 
-class OperationBench(Protocol):
-    """The means to measure an operation: only ``kappa.app`` starts programs, and gives them to a clause."""
-
-    campaign: pathlib.Path
-    again: bool
-    """Whether repeats that gave no figure are measured again."""
-    sacct: Sequence[str]
-    """The command ``sacct`` of the site."""
-
-    def say(self, line: str) -> None: ...
-
-    def check(self) -> None:
-        """:raises StoppedError: there was a reason to stop."""
-
-    def pause(self, seconds: float) -> None:
-        """:raises StoppedError: there was a reason to stop."""
-
-    def run(self, command: Sequence[str]) -> str:
-        """Run a command of Slurm, with times in UTC, and return its answer.
-
-        :raises InputError: it does not answer, or refuses.
-        """
-        raise NotImplementedError
-
-
-class MixRecord(Struct, frozen=True, forbid_unknown_fields=True):
-    """``jobs``: ids in the order of submission; ``source``: whose answer about the jobs is in ``SOURCE.txt``."""
-
-    jobs: tuple[str, ...]
-    source: Literal["sacct", "squeue"]
-
-
 class ProbeJob(Struct, frozen=True, forbid_unknown_fields=True):
-    """A small job: when it was sent and accepted, by Kappa's clock in seconds since 1970; ``job`` is empty if not."""
+    """A small job. Kappa's clock gives the times in seconds since 1970; ``job`` is empty if Slurm did not accept it."""
 
     sent: float
     answered: float | None = None
     job: str = ""
 
 
-class TimeRecord(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The measurement of a time; times by Kappa's clock, in seconds since 1970.
+class OperationBench(Protocol):
+    """The means to measure an operation: only ``kappa.app`` starts programs, and gives them to a clause.
 
-    ``began``: when Kappa started the operator's ``command``, or the time that the operator named; ``None``: at the
-    last job that slurmctld accepted before its start. ``asked``: when slurmctld answered with its time, in
-    ``config-after.txt``. ``down``: when ``scontrol ping`` first said that the primary controller is down. ``load``: ids
-    of the jobs that have to go on. ``gave_up``: why no job was seen to run.
+    Commands of Slurm have times in UTC. InputError: one does not answer, or refuses. StoppedError: a reason to stop.
     """
 
-    began: float | None
-    command: tuple[str, ...] = ()
-    node: str = ""
-    probes: tuple[ProbeJob, ...]
-    load: tuple[str, ...] = ()
-    asked: float | None = None
-    down: float | None = None
-    gave_up: str = ""
+    campaign: pathlib.Path
+    again: bool
+    """Whether repeats that gave no figure are measured again."""
+
+    def say(self, line: str) -> None: ...
+    def pause(self, seconds: float) -> None: ...
+    def until(self, done: Callable[[], bool], patience_s: float, each_s: float = 1.0) -> bool:
+        """Call ``done`` every ``each_s`` until it returns true. Return whether it did so within ``patience_s``."""
+
+    def run(self, command: Sequence[str]) -> str:
+        """Run a command of Slurm, and return its answer."""
+
+    def submit(self, sbatch: Sequence[str]) -> str:
+        """Submit a job, and return its id."""
+
+    def probe(self, sbatch: Sequence[str]) -> AbstractContextManager[Sequence[ProbeJob]]:
+        """Submit a job every second. Yield the jobs so far, which grow until the context ends."""
+
+    def start(self, command: Sequence[str]) -> Callable[[], int | None]:
+        """Start an operator's command. Return a function for its exit status, which is ``None`` while it runs."""
 
 
-class _OperationFile(Struct, frozen=True, forbid_unknown_fields=True):
+class AttemptFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of ``attempt.json``. All jobs of the ``number``-th attempt have the name ``job_name``."""
+
     clause: str
-    repeat: Annotated[int, Meta(ge=1)]
-    number: Annotated[int, Meta(ge=1)]
+    repeat: int
+    number: int
     started: str
     job_name: str
 
 
 @dataclass(frozen=True)
 class OperationAttempt:
-    """The ``number``-th attempt at a repeat of a clause; both count from 1. All its jobs have the name ``job_name``."""
+    """An attempt at a repeat of a clause."""
 
     folder: pathlib.Path
-    clause: str
-    repeat: int
-    number: int
-    started: str
-    job_name: str
+    about: AttemptFile
 
     @property
     def finished(self) -> bool:
@@ -118,24 +94,24 @@ class OperationAttempt:
         """:raises InputError: the record is damaged; names the file and the key."""
         return load_json(self.folder / RECORD, kind)
 
-    def finish(self, record: Struct) -> str:
-        """Write the record; every answer is kept already. Return the last hash of the chain of measurements."""
+    def finish(self, record: Struct, bench: OperationBench) -> None:
+        """Write the record after all answers, and say the last hash of the chain of measurements."""
         _write(self.folder / RECORD, record)
-        return note_measured(self.folder)
+        bench.say(f"  {MEASURED}: {note_measured(self.folder)}")
 
     def keep(self, name: str, answer: str) -> str:
         """Keep a raw answer in ``NAME.txt``, and return it."""
         write_atomically(self.folder / f"{name}.txt", answer)
         return answer
 
-    def answer(self, name: str) -> str | None:
-        """Return a kept answer, ``None`` if there is none.
+    def answer(self, name: str) -> str:
+        """Return a kept answer; empty if there is none.
 
         :raises InputError: it cannot be read.
         """
         path = self.folder / f"{name}.txt"
         try:
-            return read_text(path, _ANSWER_BYTES) if path.exists() else None
+            return read_text(path, _ANSWER_BYTES) if path.exists() else ""
         except (OSError, UnicodeDecodeError) as err:
             raise InputError(f"cannot read {clean(str(path))}: {err}") from err
 
@@ -151,12 +127,12 @@ def operation_attempts(campaign: pathlib.Path, clause: str) -> list[OperationAtt
 
     :raises InputError: an ``attempt.json`` is damaged.
     """
-    found = []
-    for folder, place in operation_folders(campaign):
-        if place[0] == clause and (folder / ATTEMPT).exists():
-            kept = load_json(folder / ATTEMPT, _OperationFile)
-            found.append(OperationAttempt(folder, kept.clause, kept.repeat, kept.number, kept.started, kept.job_name))
-    return sorted(found, key=lambda attempt: (attempt.repeat, attempt.number))
+    attempts = [
+        OperationAttempt(folder, load_json(folder / ATTEMPT, AttemptFile))
+        for folder, (name, _, _) in operation_folders(campaign)
+        if name == clause and (folder / ATTEMPT).exists()
+    ]
+    return sorted(attempts, key=lambda attempt: (attempt.about.repeat, attempt.about.number))
 
 
 def begin_operation(campaign: pathlib.Path, clause: str, repeat: int) -> OperationAttempt:
@@ -168,20 +144,14 @@ def begin_operation(campaign: pathlib.Path, clause: str, repeat: int) -> Operati
     number = max(numbers, default=0) + 1
     folder = campaign / OPERATIONS / f"{clause}-r{repeat:04}-a{number:02}"
     started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
-    kept = _OperationFile(clause, repeat, number, started, f"kappa-{uuid.uuid4().hex[:12]}")
+    about = AttemptFile(clause, repeat, number, started, f"kappa-{uuid.uuid4().hex[:12]}")
     try:
         folder.mkdir(parents=True)
-        _write(folder / ATTEMPT, kept)
+        _write(folder / ATTEMPT, about)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
-    return OperationAttempt(folder, clause, repeat, number, started, kept.job_name)
+    return OperationAttempt(folder, about)
 
 
 def _write(path: pathlib.Path, content: Struct) -> None:
     write_atomically(path, msgspec.json.format(msgspec.json.encode(content), indent=1).decode() + "\n")
-
-
-def unfinished_repeats(attempts: Sequence[OperationAttempt], repeats: int) -> list[int]:
-    """Return the repeats without a finished attempt."""
-    finished = {attempt.repeat for attempt in attempts if attempt.finished}
-    return [repeat for repeat in range(1, repeats + 1) if repeat not in finished]

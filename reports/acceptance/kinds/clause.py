@@ -11,12 +11,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kappa.core.ground.documents import Path, YamlFile
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from kappa.core.ground.order_statistics import Interval, Statistic
 from kappa.core.record.model import Case
@@ -97,6 +98,9 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
     predicted: Predicted | None = None
     waiver: Waiver | None = None
 
+    timed: ClassVar[bool] = False
+    """Whether ``measure_stop`` measures the clause."""
+
     # The terms.
 
     @property
@@ -174,8 +178,11 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
         """Measure all repeats that are left and that need no person."""
 
     def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> "TimedRepeat":
-        """Measure the next repeat, which begins with an operator's action."""
-        raise NotImplementedError
+        """Measure the next repeat, which begins with an operator's action.
+
+        :raises InputError: the clause is not ``timed``.
+        """
+        raise InputError(f"{self.id}: expected a clause of duration")
 
     # The verdict.
 

@@ -79,7 +79,8 @@ def _chart(verdict: ClauseVerdict) -> Chart:
         column = nodes.index(sample.node) if sample.node else sample.repeat - 1
         title = f"repeat {sample.repeat}, {sample.node or ' '.join(sample.nodes)}: {figure(sample.value)}"
         holds = clause.holds(sample.value)
-        dot = ChartMark(columns[column], y.at(sample.value), INK if holds else ORANGE, "dot" if holds else "cross", title)
+        colour, form = (INK, "dot") if holds else (ORANGE, "cross")
+        dot = ChartMark(columns[column], y.at(sample.value), colour, form, title)
         shapes += [dot, replace(dot, colour=GREY, form="ring", title=sample.load)] if sample.load else [dot]
     return Chart(
         clause.text,

@@ -1,16 +1,17 @@
-"""The time of a restart, failover, reboot or start: from recorded answers; some answers give no measurement."""
+"""The time of a restart, failover, reboot or start: from recorded answers, and measured on a replayed Slurm."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.operation_clauses import OperationTime
-from reports.acceptance.campaign.job_rows import parse_jobs
-from reports.acceptance.campaign.operations import ProbeJob, TimeRecord, begin_operation
-from reports.acceptance.campaign.slurm_answers import parse_config, parse_nodes
-from reports.acceptance.duration_figures import TimeEvidence, operation_times
+from reports.acceptance.campaign.operations import ProbeJob, begin_operation, operation_attempts
 from reports.acceptance.judge import judge
-from reports.acceptance.kinds.clause import ClauseOutcome
-from reports.acceptance.operation_verdict import is_primary_down
+from reports.acceptance.kinds import duration as kind
+from reports.acceptance.kinds.clause import ClauseOutcome, OperatorStop
+from reports.acceptance.kinds.duration import Duration, TimeRecord
+from tests.unit.acceptance.operations import FakeBench
 
 # 2026-11-26T19:29:30 UTC.
 STOP = 1795721370.0
@@ -22,6 +23,8 @@ SlurmctldTimeout        = 30 sec
 SlurmdTimeout           = 20 sec
 """
 AFTER = BEFORE.replace("19:29:29", "19:29:51").replace("19:16:14", "19:29:34")
+# slurmctld goes on.
+ALIVE = BEFORE.replace("29:29", "29:51")
 PING_BACKUP = "Slurmctld(primary) at login is DOWN\nSlurmctld(backup) at node1 is UP\n"
 # Recorded then: the controller was killed two seconds after it started jobs 8 and 9. It forgot them, started 8 again,
 # and gave the id 9 to a new job.
@@ -39,139 +42,187 @@ PROBES = (
     ProbeJob(STOP - 1, STOP - 0.5, "10"), ProbeJob(STOP + 1), ProbeJob(STOP + 4, STOP + 5, "9"),
     ProbeJob(STOP + 5, STOP + 5.5, "10"), ProbeJob(STOP + 7, STOP + 7.5, "15"),
 )  # fmt: skip
-NODE = "NodeName=node1 Arch=x86_64 State=IDLE BootTime={} SlurmdStartTime={} Reason=BootTime=x\n"
+ANSWERS = {"config-before": BEFORE, "config-after": AFTER, "squeue": SQUEUE}
+CLAUSE = {"id": "T1", "text": "Back soon.", "mandatory": True}
 
 
-def record(**changes):
-    return TimeRecord(**{"began": STOP, "command": ("stop",), "probes": PROBES, "asked": STOP + 21.2, **changes})
+def clause(of="restart", **terms):
+    return msgspec.convert({**CLAUSE, "kind": "duration", "duration": {"of": of, "at_most_s": 60, **terms}}, Duration)
 
 
-def evidence(before=BEFORE, after=AFTER, squeue=SQUEUE, **more):
-    given = {"jobs": parse_jobs(squeue, "squeue"), **more}
-    return TimeEvidence(parse_config(before) if before else None, parse_config(after) if after else None, **given)
+@pytest.fixture
+def times(tmp_path):
+    """Return the repeat that recorded answers give, with changed answers and a changed record."""
+
+    def read(of="restart", load=(), answers=(), **changes):
+        attempt = begin_operation(tmp_path, "T1", 1)
+        for name, answer in {**ANSWERS, **dict(answers)}.items():
+            attempt.keep(name, answer)
+        record = {"began": STOP, "command": ("stop",), "probes": PROBES, "asked": STOP + 21.2, "load": load, **changes}
+        attempt.finish(TimeRecord(**record), FakeBench(tmp_path, {}))
+        return clause(of, load=len(load)).read(attempt)
+
+    return read
 
 
-def times(of="restart", load=0, told=None, found=None):
-    block = OperationTime(of=of, at_most_s=60, load=load)
-    return operation_times(block, told or record(), found or evidence())
+def test_restart(times):
+    repeat = times()
+    assert (repeat.figures, repeat.jobs) == ({"up_s": 4, "lost_jobs": 0}, ["9"])
+    assert repeat.value == 7, "to the end of the second in which the job started"
+    assert "Jobs sent: 5; 1 not accepted" in repeat.facts
 
 
-def test_a_restart():
-    found = times()
-    assert (found.up - STOP, found.first_job - STOP, found.job) == (4, 6, "9")
-    assert found.seconds == 7, "to the end of the second in which the job started"
-    assert (found.sent, found.refused, found.lost) == (5, 1, ())
-
-
-def test_a_job_that_the_old_slurmctld_started_does_not_count():
+def test_job_that_the_old_slurmctld_started_does_not_count(times):
     old = "10|COMPLETED|2026-11-26T19:29:31|2026-11-26T19:29:31|2026-11-26T19:29:31|1|node2|None\n"
-    assert times(found=evidence(squeue=old + SQUEUE)).seconds == 7
+    assert times(answers={"squeue": old + SQUEUE}).value == 7
 
 
-def test_by_hand_the_time_begins_with_the_last_job_accepted_before():
-    found = times(told=record(began=None, command=()))
-    assert (found.began, found.seconds) == (STOP - 0.5, 7.5)
-
-
-def test_lost_jobs_of_the_load():
-    found = times(load=2, told=record(load=("8", "9")), found=evidence(load_before=parse_jobs(LOAD, "squeue")))
-    assert found.lost == ("8 on node1: started again", "9 on node1: forgotten")
-    failed = SQUEUE.replace("8|RUNNING", "8|NODE_FAIL")
-    found = times(
-        load=2, told=record(load=("8",)), found=evidence(squeue=failed, load_before=parse_jobs(LOAD, "squeue"))
-    )
-    assert found.lost == ("8 on node1: NODE_FAIL",)
-    alive = SQUEUE.splitlines()[0] + "\n" + LOAD.splitlines()[0] + "\n"
-    found = times(
-        load=1, told=record(load=("8",)), found=evidence(squeue=alive, load_before=parse_jobs(LOAD, "squeue"))
-    )
-    assert (found.lost, found.went_on) == ((), 1)
-
-
-def test_a_job_that_a_user_cancelled_blames_no_machine():
-    cancelled = SQUEUE.replace("8|RUNNING", "8|CANCELLED")
-    with pytest.raises(InputError, match="job 8 of the load was cancelled"):
-        found = evidence(squeue=cancelled, load_before=parse_jobs(LOAD, "squeue"))
-        times(load=2, told=record(load=("8",)), found=found)
-
-
-def test_failover():
-    """The backup's daemon started long before. Its accepted jobs count, not the primary's last ones."""
-    last = PROBES[0]
-    assert is_primary_down(PING_BACKUP) and not is_primary_down(PING_BACKUP.replace("DOWN", "UP"))
-    served = evidence(after=BEFORE.replace("29:29", "29:51"), primary_down=True)
-    found = times("failover", told=record(down=STOP + 2.5), found=served)
-    assert (found.up - STOP, found.job, found.seconds, found.failover_s) == (2, "9", 7, 30)
-    found = times("failover", told=record(down=STOP + 5.8, probes=(last, *PROBES[4:])), found=served)
-    assert (found.job, found.seconds) == ("15", 9)
-    for told, evident in ((record(), served), (record(down=STOP + 2.5), evidence())):
-        with pytest.raises(InputError, match="the primary controller answers, so no backup took over"):
-            times("failover", told=told, found=evident)
-
-
-def test_reboot():
-    def nodes(boot, daemon="2026-11-26T19:29:35"):
-        return parse_nodes(NODE.format(boot, daemon))[0]
-
-    told = record(node="node1")
-    old, new = nodes("2026-11-21T08:00:00"), nodes("2026-11-26T19:29:33")
-    # slurmctld goes on: the node's own start counts.
-    alive = BEFORE.replace("29:29", "29:51")
-    found = times("reboot", told=told, found=evidence(after=alive, node_before=old, node_after=new))
-    assert (found.up - STOP, found.seconds) == (5, 7)
-    with pytest.raises(InputError, match="node1 was not booted anew"):
-        times("reboot", told=told, found=evidence(node_before=old, node_after=old))
-    with pytest.raises(InputError, match="does not tell when node1 was booted"):
-        times("reboot", told=told, found=evidence(node_before=old))
-
-
-def test_start_of_the_whole_system():
-    told = record(command=())
-    assert times("start", told=told, found=evidence(before="")).seconds == 7
-    assert times("start", told=told, found=evidence(before=AFTER)).seconds == 7, "up before Kappa asked"
-    with pytest.raises(InputError, match="slurmctld did not start anew"):
-        times("start", told=told, found=evidence(before="", after=AFTER.replace("19:29:34", "19:20:00")))
+def test_time_by_hand_begins_with_the_last_job_accepted_before(times):
+    repeat = times(began=None, command=())
+    assert (repeat.value, repeat.figures["up_s"]) == (7.5, 4.5)
 
 
 @pytest.mark.parametrize(
-    ("told", "found", "words"),
+    ("load", "squeue", "broken"),
+    [
+        (("8", "9"), SQUEUE, "lost running jobs: 8 on node1: started again; 9 on node1: forgotten"),
+        (("8",), SQUEUE.replace("8|RUNNING", "8|NODE_FAIL"), "lost running jobs: 8 on node1: NODE_FAIL"),
+        (("8",), SQUEUE.splitlines()[0] + "\n" + LOAD.splitlines()[0] + "\n", ""),
+    ],
+)
+def test_lost_jobs_of_the_load_break_the_clause(times, load, squeue, broken):
+    assert times(load=load, answers={"squeue": squeue, "load-before": LOAD}).broken == broken
+
+
+def test_failover(times):
+    """The backup's daemon started long before. Its accepted jobs count, not the primary's last ones."""
+    served = {"config-after": ALIVE, "ping-after": PING_BACKUP}
+    repeat = times("failover", answers=served, down=STOP + 2.5)
+    assert (repeat.figures["up_s"], repeat.jobs, repeat.value) == (2, ["9"], 7)
+    repeat = times("failover", answers=served, down=STOP + 5.8, probes=(PROBES[0], *PROBES[4:]))
+    assert (repeat.jobs, repeat.value) == (["15"], 9)
+    up = {**served, "ping-after": PING_BACKUP.replace("DOWN", "UP")}
+    for answers, down in ((served, None), (up, STOP + 2.5)):
+        with pytest.raises(InputError, match="the primary controller answers, so no backup took over"):
+            times("failover", answers=answers, down=down)
+
+
+def node(boot, daemon="2026-11-26T19:29:35"):
+    return f"NodeName=node1 Arch=x86_64 State=IDLE BootTime={boot} SlurmdStartTime={daemon} Reason=BootTime=x\n"
+
+
+OLD, NEW = node("2026-11-21T08:00:00"), node("2026-11-26T19:29:33")
+
+
+def test_reboot(times):
+    answers = {"config-after": ALIVE, "nodes-before": OLD}
+    repeat = times("reboot", answers={**answers, "nodes-after": NEW}, node="node1")
+    assert (repeat.figures["up_s"], repeat.value) == (5, 7)
+    with pytest.raises(InputError, match="node1 was not booted anew"):
+        times("reboot", answers={**answers, "nodes-after": OLD}, node="node1")
+
+
+def test_start_of_the_whole_system(times):
+    """slurmctld may be up before Kappa asks."""
+    for before in ("", AFTER):
+        assert times("start", answers={"config-before": before}, command=()).value == 7
+    with pytest.raises(InputError, match="slurmctld did not start anew"):
+        times("start", answers={"config-after": AFTER.replace("19:29:34", "19:20:00")}, command=())
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers", "words"),
     [
         ({"gave_up": "no new job ran within 1 h 0 min"}, {}, "no new job ran within"),
-        ({}, {"after": ""}, "slurmctld did not answer"),
-        ({"asked": None}, {}, "slurmctld did not answer"),
+        ({}, {"config-after": ""}, "slurmctld did not answer"),
         ({"asked": STOP + 60}, {}, "clock differs from the clock here by −39 s, more than 3 s"),
-        ({}, {"after": BEFORE.replace("29:29", "29:51")}, "slurmctld did not start anew"),
+        ({}, {"config-after": ALIVE}, "slurmctld did not start anew"),
         ({}, {"squeue": SQUEUE.splitlines()[3] + "\n"}, "no new job was seen to run"),
         ({"began": STOP + 60}, {}, "the part started before the stop that was named"),
         ({"began": None, "probes": PROBES[1:]}, {}, "no job was accepted before the stop"),
         ({"load": ("8",)}, {}, "job 8 of the load did not run before the stop"),
+        (
+            {"load": ("8",)}, {"squeue": SQUEUE.replace("8|RUNNING", "8|CANCELLED"), "load-before": LOAD},
+            "job 8 of the load was cancelled",
+        ),
+        ({"of": "reboot", "node": "node1"}, {"nodes-before": OLD}, "does not tell when node1 was booted"),
     ],
-)
-def test_what_is_no_measurement(told, found, words):
+)  # fmt: skip
+def test_answers_without_a_measurement(times, changes, answers, words):
     with pytest.raises(InputError) as error:
-        times(load=1, told=record(**told), found=evidence(**found))
+        times(answers=answers, **changes)
     assert words in str(error.value)
 
 
-CLAUSE = {"id": "T1", "text": "Back soon.", "mandatory": True}
+@pytest.fixture
+def bench(campaign, monkeypatch):
+    """slurmctld was restarted, and two jobs of the load ran before."""
+    monkeypatch.setattr(kind.time, "time", lambda: STOP)
+    load = LOAD.replace("8|", "1|").replace("9|", "2|")
+    answers = {"scontrol": [BEFORE, AFTER.replace("29:51", "29:30")], "squeue": [load, SQUEUE], "scancel": [""]}
+    return FakeBench(campaign.folder, answers, probes=PROBES)
 
 
 @pytest.mark.parametrize(
     ("at_most_s", "load", "outcome"),
-    [
-        (7, 0, ClauseOutcome.MET),
-        (6.9, 0, ClauseOutcome.NOT_MET),
-        (7, 2, ClauseOutcome.NOT_MET),
-    ],
+    [(7, 0, ClauseOutcome.MET), (6.9, 0, ClauseOutcome.NOT_MET), (7, 2, ClauseOutcome.NOT_MET)],
 )
-def test_a_campaign_is_judged(campaign, at_most_s, load, outcome):
+def test_measured_campaign_is_judged(campaign, bench, at_most_s, load, outcome):
     campaign.demand({**CLAUSE, "duration": {"of": "restart", "at_most_s": at_most_s, "load": load}})
     assert judge(campaign).clauses[0].problems == ("repeat 1 is not finished",)
-    attempt = begin_operation(campaign.folder, "T1", 1)
-    for name, answer in {"config-before": BEFORE, "config-after": AFTER, "squeue": SQUEUE, "load-before": LOAD}.items():
-        attempt.keep(name, answer)
-    attempt.finish(record(load=("8", "9")[:load]))
-    found = judge(campaign).clauses[0]
-    assert (found.outcome, found.value) == (outcome, 7)
-    if load:
-        assert found.broken == ("repeat 1: lost running jobs: 8 on node1: started again; 9 on node1: forgotten",)
+    timed = clause(at_most_s=at_most_s, load=load)
+    assert timed.measure_stop(bench, OperatorStop(["restart", "it"])).holds is (outcome is ClauseOutcome.MET)
+    verdict = judge(campaign).clauses[0]
+    assert (verdict.outcome, verdict.value) == (outcome, 7)
+    assert (load == 2) == ("2 on node1: forgotten" in timed.measured(verdict))
+    assert bench.commands[-1][:2] == ("scancel", "--quiet"), "the jobs are cancelled"
+    with pytest.raises(InputError, match="all 1 repeats are measured"):
+        timed.measure_stop(bench, OperatorStop(["restart", "it"]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"status": 3}, "`restart` ended with status 3; nothing was measured"),
+        ({"probes": ()}, "Slurm accepts no job before the stop"),
+    ],
+)
+def test_failed_stop_leaves_an_interrupted_attempt(campaign, bench, changes, words):
+    with pytest.raises(InputError) as error:
+        clause().measure_stop(replace(bench, **changes), OperatorStop(["restart"]))
+    assert words in str(error.value)
+    assert [attempt.finished for attempt in operation_attempts(campaign.folder, "T1")] == [False]
+
+
+def test_time_limit_is_recorded(campaign, bench):
+    bench.answers["squeue"] = [InputError("slurmctld is down")]
+    measured = clause().measure_stop(bench, OperatorStop(["restart"]))
+    assert (measured.holds, "no new job ran within" in measured.description) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("of", "stop", "words"),
+    [
+        ("reboot", OperatorStop(["scontrol", "reboot", "n1"]), "T1: expected --node NODE with the reboot of a node"),
+        ("restart", OperatorStop(node="n1"), "T1: expected --node NODE with the reboot of a node, and only then"),
+        ("start", OperatorStop(), "T1: expected --since TIME or a COMMAND after `--`"),
+    ],
+)
+def test_unusable_stop_is_refused_before_slurm_is_asked(bench, of, stop, words):
+    with pytest.raises(InputError) as error:
+        clause(of).measure_stop(bench, stop)
+    assert words in str(error.value) and not bench.commands
+
+
+def test_unknown_node_is_named(bench):
+    bench.answers["scontrol"] = [BEFORE, OLD]
+    with pytest.raises(InputError, match="--node n2: Slurm does not tell when it was booted"):
+        clause("reboot").measure_stop(bench, OperatorStop(["reboot"], node="n2"))
+
+
+def test_failover_waits_until_the_primary_is_down(bench):
+    up = PING_BACKUP.replace("DOWN", "UP")
+    bench.answers |= {"scontrol": [BEFORE, up, PING_BACKUP, AFTER.replace("29:51", "29:30")], "squeue": [SQUEUE]}
+    assert clause("failover").measure_stop(bench, OperatorStop(["scontrol", "takeover"])).holds
+    [attempt] = operation_attempts(bench.campaign, "T1")
+    assert attempt.record(TimeRecord).down == STOP
