@@ -135,7 +135,7 @@ def test_report_cut_off_afterwards_does_not_make_an_attempt_interrupted(filled):
 
 def test_answer_of_slurm_changed_names_the_file(campaign):
     demanded(campaign)
-    folder = measured(campaign).folder
+    folder = measured(campaign.folder).folder
     (folder / "sacct.txt").write_text((folder / "sacct.txt").read_text() + "\n")
     assert_found(campaign, f"altered since it was measured: operations/{folder.name}/sacct.txt")
 
@@ -184,7 +184,8 @@ def test_each_attempt_is_noted_when_its_session_ends(campaign, monkeypatch, caps
 
     def work():
         with campaign.locked() as lock:
-            running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
+            conductor = Conductor(Stop(), [lock])
+            running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), conductor, again=False)
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
     with pytest.raises(InputError, match="ended early"):

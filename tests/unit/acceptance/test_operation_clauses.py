@@ -44,7 +44,7 @@ def test_terms_are_read(load):
 def test_plan_prints_each_clause_once(load, capsys):
     contract = load(GOOD)
     planning = Planning(contract, None, None, None, None)
-    planned = plan.plan(planning, [], [], {})
+    planned = plan.plan(planning, [], [])
     show_plan(contract, planned)
     printed = capsys.readouterr().out
     assert [printed.count(f"  {one.id} {one.statistic} {one.required}\n") for one in contract.clauses] == [1, 1]

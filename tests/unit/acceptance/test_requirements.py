@@ -61,7 +61,7 @@ def test_error_names_the_line_of_a_requirement(tmp_path, text, line):
 
 @pytest.mark.parametrize("key", ["rules", "tender"])
 def test_contract_with_a_key_of_tenders_is_refused_with_the_change(campaign, key):
-    with pytest.raises(InputError, match=rf"line [0-9]+: contract\.{key}: .*remove contract\.rules and contract\.tender"):
+    with pytest.raises(InputError, match=rf"contract\.{key}: .*remove contract\.rules and"):
         _ = campaign.demand(clause(), **{key: {"x": 1}}).contract
 
 
