@@ -202,7 +202,7 @@ class History:
     def __init__(self, folder: pathlib.Path) -> None:
         self.files = [str(path) for path in files(folder)]
         if not self.files:
-            raise InputError(f"{folder}: no results in this folder; fill it with: kappa ingest SITE")
+            raise InputError(f"{folder}: no results in this folder; fill it with: kappa history SITE --add")
         self._database = _connected()
         self._database.execute("SET VARIABLE files = ?", [self.files])
 

@@ -1,4 +1,4 @@
-"""``kappa ack``."""
+"""``kappa node ack``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import add_site, parser, resolved
+from kappa.app.command.arguments import CommandParser, add_site
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.folders import results_folder
@@ -28,18 +28,34 @@ a series that became worse. The acknowledgement of a node also counts for failur
 
 Exit status: 0 done, 2 there is no such finding, or it could not be written."""
 _EXAMPLES = """\
-  kappa ack mycluster
-  kappa ack mycluster node17 --until 2026-12-05 --reason 'cable ordered, ticket 4711'
-  kappa ack mycluster 'NodeLinks on cpu+packaged' --until 2026-12-05 --reason 'switch is replaced on Friday'
-  kappa ack mycluster node17 --remove
+  kappa node ack mycluster
+  kappa node ack mycluster node17 --until 2026-12-05 --reason 'cable ordered, ticket 4711'
+  kappa node ack mycluster 'NodeLinks on cpu+packaged' --until 2026-12-05 --reason 'switch is replaced on Friday'
+  kappa node ack mycluster node17 --remove
 """
 # An expiry further away is none.
 MOST_DAYS = 366
 ALERT = "nightly/alert.json"
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    add_site(to, results=True)
+    to.add_argument("finding", metavar="FINDING", nargs="?", help="a node, a case or a series, by its whole name")
+    to.add_argument("--until", metavar="DATE", type=_day, help="the last day on which it counts, as 2026-12-05")
+    to.add_argument("--reason", metavar="TEXT", type=_reason, help="why; everybody who sees the finding reads it")
+    to.add_argument("--by", metavar="NAME", type=_reason, help="who acknowledges it (default: your user name)")
+    to.add_argument("--remove", action="store_true", help="take the acknowledgement back")
+
+
+def run(options: argparse.Namespace) -> int:
+    options.by = options.by or user_name()
+    if options.remove and not options.finding:
+        raise InputError("--remove: name the finding")
+    if options.finding and not options.remove and not (options.until and options.reason):
+        raise InputError("say until when and why: --until DATE --reason TEXT")
+    if not options.finding and (options.until or options.reason):
+        raise InputError("name the finding; `kappa node ack SITE` lists them")
     from kappa.core.record.acknowledgements import load_acknowledgements
 
     results = results_folder(options.site)
@@ -53,27 +69,8 @@ def run(arguments: list[str]) -> int:
     _add(results, finding, options.until, options.reason, options.by)
     print(f"{clean(finding.name)}: acknowledged until {options.until}")
     if (results / ALERT).exists():
-        print(f"`kappa nightly report {options.site}` renews the dashboard, the message and the metrics")
+        print(f"`kappa night report {options.site}` renews the dashboard, the message and the metrics")
     return 0
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("ack", _DESCRIPTION, _EXAMPLES)
-    add_site(words, results=True)
-    words.add_argument("finding", metavar="FINDING", nargs="?", help="a node, a case or a series, by its whole name")
-    words.add_argument("--until", metavar="DATE", type=_day, help="the last day on which it counts, as 2026-12-05")
-    words.add_argument("--reason", metavar="TEXT", type=_reason, help="why; everybody who sees the finding reads it")
-    words.add_argument("--by", metavar="NAME", type=_reason, help="who acknowledges it (default: your user name)")
-    words.add_argument("--remove", action="store_true", help="take the acknowledgement back")
-    options = words.parse_args(arguments)
-    options.by = options.by or user_name()
-    if options.remove and not options.finding:
-        words.error("--remove: name the finding")
-    if options.finding and not options.remove and not (options.until and options.reason):
-        words.error("say until when and why: --until DATE --reason TEXT")
-    if not options.finding and (options.until or options.reason):
-        words.error("name the finding; `kappa ack SITE` lists them")
-    return options
 
 
 def _day(text: str) -> datetime.date:
@@ -177,4 +174,4 @@ def _chosen(given: str, findings: list[NamedFinding], none: str) -> NamedFinding
         if finding.name == given:
             return finding
     near = suggestion(given, (finding.name for finding in findings))
-    raise InputError(f"there is {none} {one_line(clean(given), 200)!r}: {near}; `kappa ack SITE` lists them")
+    raise InputError(f"there is {none} {one_line(clean(given), 200)!r}: {near}; `kappa node ack SITE` lists them")

@@ -1,13 +1,14 @@
-"""Arguments that several commands share, the common parser, and ``--json FILE``."""
+"""The parser of every command, arguments that several commands share, and ``--json FILE``."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kappa.core.ground.clean_text import clean
@@ -16,7 +17,6 @@ from kappa.core.ground.folders import only_site, plain_name, site_folder, site_n
 from kappa.core.ground.whole_files import written_beside
 
 if TYPE_CHECKING:
-
     from kappa.core.sites.load import Site
 
 RUN_HELP = (
@@ -26,12 +26,57 @@ RUN_HELP = (
 SITE_HELP = "a site's name (`kappa site list` shows all), or the path to its folder"
 # How often a night measures each node that is due.
 REPEATS = 3
-JSON_HELP = "also write the result to FILE as JSON; with - write only JSON, to standard output"
 STDOUT = pathlib.Path("-")
 
 
-class Words(argparse.ArgumentParser):
-    """An argument parser that suggests the nearest legal word."""
+class CommandParser(argparse.ArgumentParser):
+    """Parse the arguments of a command, which are declared only when they are needed. Suggest the nearest legal word.
+
+    :param declares: the command's module in this folder, whose ``add_arguments`` gets this parser, or such a function.
+    """
+
+    takes_reframe = False
+    """Whether arguments after ``--`` are for ReFrame, as ``options.reframe``."""
+
+    def __init__(self, prog: str | None = None, *, declares: Declares | None = None, **keywords: Any) -> None:
+        super().__init__(prog, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **keywords})
+        self._declares = declares
+
+    def describe(self, description: str, examples: str = "", run: Run | None = None) -> None:
+        """Set the texts of ``--help``, and the function that runs the command and returns its exit status."""
+        self.description = description
+        self.epilog = f"examples:\n{examples}" if examples else None
+        self.set_defaults(run=run)
+
+    def add_commands(self, commands: Commands) -> None:
+        actions = self.add_subparsers(required=True, metavar="ACTION")
+        for name, (summary, declares) in commands.items():
+            actions.add_parser(name, help=summary, declares=declares)
+
+    def take_all(self) -> None:
+        """Leave all arguments to another program, as ``options.arguments``."""
+        self.prefix_chars = "\0"
+        self.add_argument("arguments", nargs=argparse.REMAINDER)
+
+    def declare(self) -> None:
+        """Declare the arguments, once."""
+        declares, self._declares = self._declares, None
+        if isinstance(declares, str):
+            declares = importlib.import_module(f"{__package__}.{declares}").add_arguments
+        if declares:
+            declares(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.declare()
+        if self.takes_reframe:
+            # Split first: argparse would give the words after `--` to other arguments.
+            end = args.index("--") if "--" in args else len(args)
+            self.set_defaults(reframe=args[end + 1 :])
+            args = args[:end]
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -39,63 +84,43 @@ class Words(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"there is no {clean(repr(value))}: {near}")
 
 
-class GivenSite(str):
-    """A site as given on the command line: its name, or the path to its folder."""
-
-    def resolved(self) -> str:
-        return site_name(self)
-
-
-class GivenSiteWithResults(str):
-    """A site as given on the command line. Only its folder with results must exist."""
-
-    def resolved(self) -> str:
-        return site_with_results(self)
+Run = Callable[[argparse.Namespace], int]
+Declares = str | Callable[[CommandParser], None]
+Commands = Mapping[str, tuple[str, Declares]]
+"""The summary of each command, and ``declares`` of its parser."""
 
 
-class GivenRun(str):
-    """A run as given on the command line: the path of its report or folder, or a site, for its newest run."""
+class Looked(argparse.Action):
+    """Store the result of a function, whose ``InputError`` is not about the usage of the command."""
 
-    def resolved(self) -> pathlib.Path:
-        from kappa.app.conduct.validation import settle_given
-        from kappa.core.record.runs import find_run
+    def __init__(self, *strings: Any, find: Callable[[str], Any], **keywords: Any) -> None:
+        super().__init__(*strings, **keywords)
+        self._find = find
 
-        settle_given(self)
-        return find_run(self)
-
-
-def resolved(options: argparse.Namespace) -> argparse.Namespace:
-    """Replace each given site by its name, and each given run by the path of its report.
-
-    :raises InputError: there is no such site or run. The message suggests the nearest one.
-    """
-    for key, given in vars(options).items():
-        if isinstance(given, GivenSite | GivenSiteWithResults | GivenRun):
-            setattr(options, key, given.resolved())
-    return options
-
-
-def parser(name: str, description: str, examples: str = "", usage: str | None = None) -> Words:
-    return Words(
-        f"kappa {name}",
-        description=description,
-        epilog=f"examples:\n{examples}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=usage,
-    )
+    def __call__(self, parser: object, namespace: object, values: Any, option_string: object = None) -> None:
+        setattr(namespace, self.dest, values and self._find(values))
 
 
 def add_site(to: argparse.ArgumentParser, *, results: bool = False) -> None:
-    """Add the argument SITE, for `resolved`.
+    """Add the argument SITE, and replace a path by the site's name.
 
     :param results: the command needs only results, so the site's description may be missing.
     """
-    to.add_argument("site", metavar="SITE", type=GivenSiteWithResults if results else GivenSite, help=SITE_HELP)
+    find = site_with_results if results else site_name
+    to.add_argument("site", metavar="SITE", action=Looked, find=find, help=SITE_HELP)
 
 
-def add_stored(to: argparse.ArgumentParser, name: str, help: str = RUN_HELP, nargs: str | None = None) -> None:
-    """Add the argument RUN, or an option that takes a run, for `resolved`."""
-    to.add_argument(name, metavar="RUN", type=GivenRun, help=help, nargs=nargs)
+def add_stored(to: argparse._ActionsContainer, name: str, help: str = RUN_HELP, nargs: str | None = None) -> None:
+    """Add the argument RUN, or an option that takes a run, and replace it by the path of the run's report."""
+    to.add_argument(name, metavar="RUN", action=Looked, find=_report, help=help, nargs=nargs)
+
+
+def _report(given: str) -> pathlib.Path:
+    from kappa.app.conduct.validation import settle_given
+    from kappa.core.record.runs import find_run
+
+    settle_given(given)
+    return find_run(given)
 
 
 def add_run(to: argparse.ArgumentParser) -> None:
@@ -104,9 +129,7 @@ def add_run(to: argparse.ArgumentParser) -> None:
         "--site", metavar="SITE", help="judge by this site: a name or a folder with site.yaml (default: the run's site)"
     )
     to.add_argument(
-        "--mode",
-        metavar="MODE",
-        help="judge by this mode (default: the session's mode, else the site's default mode)",
+        "--mode", metavar="MODE", help="judge by this mode (default: the session's mode, else the site's default mode)"
     )
 
 
@@ -140,21 +163,26 @@ def require_described(site: str) -> None:
         Site(folder).require_description()
 
 
-def add_json(to: argparse.ArgumentParser) -> None:
-    to.add_argument("--json", metavar="FILE", type=pathlib.Path, help=JSON_HELP)
-
-
-def add_table(to: argparse.ArgumentParser) -> None:
+def add_json(to: argparse._ActionsContainer) -> None:
     to.add_argument(
-        "--table", metavar="FILE", type=pathlib.Path, help="write the tables between the markers of this Markdown file"
-    )
+        "--json", metavar="FILE", type=pathlib.Path,
+        help="also write the result to FILE as JSON; with - write only JSON, to standard output",
+    )  # fmt: skip
 
 
-def name(text: str) -> str:
-    try:
-        return plain_name(text)
-    except InputError as err:
-        raise argparse.ArgumentTypeError(str(err)) from None
+def checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return ``parse`` as the type of an argument: its ``InputError`` becomes a message on the argument."""
+
+    def convert(text: str) -> Any:
+        try:
+            return parse(text)
+        except InputError as err:
+            raise argparse.ArgumentTypeError(str(err)) from None
+
+    return convert
+
+
+name = checked(plain_name)
 
 
 def node_hours(text: str) -> float:
@@ -167,22 +195,24 @@ def node_hours(text: str) -> float:
     return value
 
 
-def number(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, found {text!r}")
-    return int(text)
+def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Return the type of an argument that is a whole number from ``least`` to ``most``."""
+    expected = f"a whole number of {least} or more" if most == math.inf else f"a number from {least} to {most}"
+
+    def convert(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
+        return int(text)
+
+    return convert
 
 
-def nights(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of nights, or 0 for no rotation, found {text!r}")
-    return int(text)
-
-
-def repeats(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 20:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 20, found {text!r}")
-    return int(text)
+def add_rotation(to: argparse._ActionsContainer, default: int, nights_help: str) -> None:
+    to.add_argument("--nights", metavar="N", type=whole(0), default=default, help=f"{nights_help} (default: {default})")
+    to.add_argument(
+        "--repeats", metavar="N", type=whole(1, 20), default=REPEATS,
+        help=f"measure each due node N times, to find slow-downs smaller than the noise (default: {REPEATS})",
+    )  # fmt: skip
 
 
 def probability(text: str) -> float:
@@ -190,12 +220,6 @@ def probability(text: str) -> float:
     if not 0 < value < 1:
         raise ValueError(text)
     return value
-
-
-def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments before ``--``, and those after it, which are for ReFrame."""
-    split = arguments.index("--") if "--" in arguments else len(arguments)
-    return arguments[:split], arguments[split + 1 :]
 
 
 def alone(path: pathlib.Path | None) -> bool:
@@ -223,3 +247,13 @@ def write_json(path: pathlib.Path | None, document: Any) -> None:
     else:
         with written_beside(path) as file:
             file.writelines(piece.encode() for piece in pieces)
+
+
+# Until ``acceptance.py`` declares its arguments in a ``CommandParser``.
+Words = CommandParser
+
+
+def parser(name: str, description: str, examples: str = "") -> CommandParser:
+    found = CommandParser(f"kappa {name}")
+    found.describe(description, examples)
+    return found

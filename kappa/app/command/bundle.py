@@ -1,10 +1,11 @@
 """``kappa bundle``."""
 
+import argparse
 import io
 import pathlib
 import tarfile
 
-from kappa.app.command.arguments import add_run, parser, resolved, site_of
+from kappa.app.command.arguments import CommandParser, add_run, site_of
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import written_beside
@@ -27,14 +28,16 @@ _EXAMPLES = """\
 """
 
 
-def run(arguments: list[str]) -> int:
-    words = parser("bundle", _DESCRIPTION, _EXAMPLES)
-    add_run(words)
-    words.add_argument("finding", metavar="FINDING", help="a suspect node, a check, a case, or the number of a failure")
-    words.add_argument(
+def add_arguments(to: CommandParser) -> None:
+    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    add_run(to)
+    to.add_argument("finding", metavar="FINDING", help="a suspect node, a check, a case, or the number of a failure")
+    to.add_argument(
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: ./bundle-FINDING.tar.gz)"
     )
-    options = resolved(words.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
     from reports.bundle.contents import chosen, contents
     from reports.verdict.judge import judge_report
 

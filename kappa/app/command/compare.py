@@ -1,8 +1,9 @@
 """``kappa compare``."""
 
+import argparse
 import pathlib
 
-from kappa.app.command.arguments import RUN_HELP, add_stored, parser, resolved
+from kappa.app.command.arguments import RUN_HELP, CommandParser, add_stored
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
@@ -25,14 +26,16 @@ _EXAMPLES = """\
 """
 
 
-def run(arguments: list[str]) -> int:
-    words = parser("compare", _DESCRIPTION, _EXAMPLES)
-    add_stored(words, "before", f"the first run: {RUN_HELP}")
-    add_stored(words, "after", "the second run, which is compared with the first", "?")
-    words.add_argument("--all", action="store_true", help="also show changes within the usual variation")
-    words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page")
-    words.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="also write the table as CSV")
-    options = resolved(words.parse_args(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    add_stored(to, "before", f"the first run: {RUN_HELP}")
+    add_stored(to, "after", "the second run, which is compared with the first", "?")
+    to.add_argument("--all", action="store_true", help="also show changes within the usual variation")
+    to.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page")
+    to.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="also write the table as CSV")
+
+
+def run(options: argparse.Namespace) -> int:
     from reports.compare.compare import as_csv, compare, show
     from reports.compare.figures import Past, figures_of, past_of
 

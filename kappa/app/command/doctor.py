@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, resolved, write_json
+from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, whole, write_json
 from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
@@ -35,8 +35,26 @@ _NODES, _WAIT_S = 2, 120.0
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    add_site(to)
+    to.add_argument(
+        "--nodes", metavar="N", type=_nodes, default=_NODES,
+        help=f"test N nodes of each partition, or `all` (default: {_NODES}, the fewest for shared folders and MPI)",
+    )  # fmt: skip
+    to.add_argument(
+        "--wait", metavar="S", type=whole(1), default=_WAIT_S,
+        help=f"wait S seconds for free nodes, for each job (default: {_WAIT_S:g})",
+    )  # fmt: skip
+    to.add_argument("--quiet", "-q", action="store_true", help="print only problems")
+    add_json(to)
+
+
+def _nodes(text: str) -> int | None:
+    return None if text == "all" else whole(1)(text)
+
+
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.doctor.examination import Examination
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.core.sites.site_file import describe
@@ -50,36 +68,6 @@ def run(arguments: list[str]) -> int:
         _show(matters, found, quiet=options.quiet)
     write_json(options.json, _document(site.name, matters, found))
     return found
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("doctor", _DESCRIPTION, _EXAMPLES)
-    add_site(words)
-    words.add_argument(
-        "--nodes", metavar="N", type=_nodes, default=_NODES,
-        help=f"test N nodes of each partition, or `all` (default: {_NODES}, the fewest for shared folders and MPI)",
-    )  # fmt: skip
-    words.add_argument(
-        "--wait", metavar="S", type=_seconds, default=_WAIT_S,
-        help=f"wait S seconds for free nodes, for each job (default: {_WAIT_S:g})",
-    )  # fmt: skip
-    words.add_argument("--quiet", "-q", action="store_true", help="print only problems")
-    add_json(words)
-    return words.parse_args(arguments)
-
-
-def _nodes(text: str) -> int | None:
-    if text == "all":
-        return None
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, or all, found {text!r}")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected whole seconds, 1 or more, found {text!r}")
-    return float(text)
 
 
 def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:

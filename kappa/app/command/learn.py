@@ -12,7 +12,7 @@ import pathlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, resolved, write_json
+from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, probability, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import history_folder, only_site, own_sites
@@ -36,8 +36,32 @@ _EXAMPLES = """\
 """
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    add_site(to, results=True)
+    to.add_argument("--check", action="store_true", help="list references that are stale, too loose or too tight")
+    add_json(to)
+    to.add_argument(
+        "--metric", metavar="PATTERN", default="*", help="only metrics CLASS.INDEX….METRIC that match a shell pattern"
+    )
+    to.add_argument(
+        "--models", metavar="FILE", type=pathlib.Path,
+        help="propose references from these models of the hardware or contracts, not from runs (docs/history.md)",
+    )  # fmt: skip
+    to.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
+    to.add_argument(
+        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
+    )
+    to.add_argument(
+        "--false-alarms", metavar="P", type=probability, default=0.001,
+        help="accepted share of healthy values out of bounds (default: 0.001)",
+    )  # fmt: skip
+    to.add_argument(
+        "--max-age", metavar="DAYS", type=int, default=180, help="call a reference stale after DAYS (default: 180)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
     from kappa.core.sites.load import Site
     from reports.learn.check import check_references
     from reports.learn.models import modelled
@@ -70,32 +94,6 @@ def run(arguments: list[str]) -> int:
             print(clean(f"{one.place.dotted}: {one.finds}"), file=sys.stderr)
     print(clean(diff(folder, proposed, today)), end="")
     return 0 if proposed else 1
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("learn", _DESCRIPTION, _EXAMPLES)
-    add_site(words, results=True)
-    words.add_argument("--check", action="store_true", help="list references that are stale, too loose or too tight")
-    add_json(words)
-    words.add_argument(
-        "--metric", metavar="PATTERN", default="*", help="only metrics CLASS.INDEX….METRIC that match a shell pattern"
-    )
-    words.add_argument(
-        "--models", metavar="FILE", type=pathlib.Path,
-        help="propose references from these models of the hardware or contracts, not from runs (docs/history.md)",
-    )  # fmt: skip
-    words.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
-    words.add_argument(
-        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
-    )
-    words.add_argument(
-        "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="accepted share of healthy values out of bounds (default: 0.001)",
-    )  # fmt: skip
-    words.add_argument(
-        "--max-age", metavar="DAYS", type=int, default=180, help="call a reference stale after DAYS (default: 180)"
-    )
-    return words.parse_args(arguments)
 
 
 def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[ReferenceSample]:

@@ -1,8 +1,9 @@
-"""``kappa verify``."""
+"""``kappa acceptance verify``."""
 
+import argparse
 import pathlib
 
-from kappa.app.command.arguments import parser
+from kappa.app.command.arguments import CommandParser
 from kappa.core.ground.clean_text import clean
 
 _DESCRIPTION = """\
@@ -15,14 +16,16 @@ signature is bad, or a required key did not sign, 2 the folder is no dossier, or
 not signed, there is no chain, or a signature, an attempt, a figure or the page of another version cannot be checked."""
 
 
-def run(arguments: list[str]) -> int:
-    words = parser("verify", _DESCRIPTION, "  kappa verify results/embedded/acceptance/dossier\n")
-    words.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
-    words.add_argument(
+def add_arguments(to: CommandParser) -> None:
+    to.describe(_DESCRIPTION, "  kappa acceptance verify results/embedded/acceptance/dossier\n", run)
+    to.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
+    to.add_argument(
         "--key", metavar="KEY", action="append", default=[],
         help="require the signature of KEY, a GnuPG fingerprint or a file with minisign's public key; repeat for more",
     )  # fmt: skip
-    options = words.parse_args(arguments)
+
+
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.rereading import prove
 
     proof = prove(options.dossier, options.key)
