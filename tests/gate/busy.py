@@ -26,7 +26,7 @@ def excuse(run: pathlib.Path, kappa: pathlib.Path, into: pathlib.Path) -> str:
     if not report.exists() or not page.exists():
         return ""
     into.unlink(missing_ok=True)
-    subprocess.run([kappa, "verdict", report, "--json", into], stdout=subprocess.DEVNULL, check=False)
+    subprocess.run([kappa, "show", report, "--json", into], stdout=subprocess.DEVNULL, check=False)
     if not into.exists():
         return ""
     count = busy_reasons(json.loads(into.read_text(encoding="utf-8")))

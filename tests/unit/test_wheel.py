@@ -96,13 +96,13 @@ def test_an_installed_suite_works_anywhere_and_is_not_written_into(site_packages
     sites = kappa("site", "list")
     assert f"embedded: {site_packages / 'site_configs/embedded'}" in sites.stdout.splitlines(), sites.stderr
     # ReFrame lists the checks.
-    plan = kappa("plan", "embedded", "smoke")
+    plan = kappa("validate", "embedded", "smoke", "--plan")
     assert plan.returncode == 0 and "PairSweep" in plan.stdout, plan.stderr
     campaign = kappa("fault-campaign", "run", "--help")
     assert campaign.returncode == 0 and "slow link" in campaign.stdout, campaign.stderr
     docs = kappa("docs", "PairSweep")
     assert docs.returncode == 0 and "worst_loss" in docs.stdout, docs.stderr
-    written = kappa("catalogue", "--write")
+    written = kappa("docs", "catalogue", "--write")
     assert written.returncode == 2 and "need a checkout" in written.stderr
     cluster = kappa("cluster", "status")
     assert f"state folder {tmp_path}/data/kappa/.kappa/cluster" in cluster.stdout + cluster.stderr

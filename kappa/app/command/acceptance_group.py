@@ -27,7 +27,7 @@ def add_arguments(to: CommandParser) -> None:
 
 def _add_own(name: str, to: CommandParser) -> None:
     to.take_all()
-    to.set_defaults(run=functools.partial(_run, name))
+    to.set_defaults(act=functools.partial(_run, name))
 
 
 def _run(name: str, options: argparse.Namespace) -> int:

@@ -43,10 +43,11 @@ class CommandParser(argparse.ArgumentParser):
         self._declares = declares
 
     def describe(self, description: str, examples: str = "", run: Run | None = None) -> None:
-        """Set the texts of ``--help``, and the function that runs the command and returns its exit status."""
+        """Set the texts of ``--help``, and the function that runs the command and returns its exit status: ``act``."""
         self.description = description
         self.epilog = f"examples:\n{examples}" if examples else None
-        self.set_defaults(run=run)
+        if run:
+            self.set_defaults(act=run)
 
     def add_commands(self, commands: Commands) -> None:
         actions = self.add_subparsers(required=True, metavar="ACTION")

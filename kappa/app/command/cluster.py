@@ -16,7 +16,7 @@ _SETUP = "setup"
 
 def add_arguments(to: CommandParser) -> None:
     to.take_all()
-    to.set_defaults(run=run)
+    to.set_defaults(act=run)
 
 
 def run(options: argparse.Namespace) -> NoReturn:

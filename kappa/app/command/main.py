@@ -10,14 +10,14 @@ import sys
 import traceback
 
 from kappa import __version__
-from kappa.app.command.arguments import CommandParser, Commands, Looked
+from kappa.app.command.arguments import CommandParser, Looked
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES_VARIABLE
 from kappa.core.ground.processes import StoppedError
 from kappa.core.ground.whole_files import private
 
-GROUPS: dict[str, Commands] = {
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "a cluster": {
         "site": ("describe this cluster as a site, list sites, accept software", "describe_site"),
         "doctor": ("test whether the cluster is as the site's description says", "doctor"),
@@ -110,7 +110,7 @@ def _run(given: list[str]) -> int:
         parser().print_help(sys.stderr)
         return ERROR
     options = parser().parse_args(given)
-    return int(options.run(options))
+    return int(options.act(options))
 
 
 def parser() -> CommandParser:
@@ -144,7 +144,7 @@ def _use_sites(folder: str) -> str:
 
 def _declare_former(name: str, to: CommandParser) -> None:
     to.take_all()
-    to.set_defaults(run=functools.partial(_answer_former, name))
+    to.set_defaults(act=functools.partial(_answer_former, name))
 
 
 def _answer_former(name: str, options: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ def add_arguments(to: CommandParser) -> None:
 
 def _add_install(to: CommandParser) -> None:
     to.take_all()
-    to.set_defaults(run=_install)
+    to.set_defaults(act=_install)
 
 
 def _install(options: argparse.Namespace) -> int:

@@ -51,11 +51,12 @@ _OF_PLAN = ("cases", "nights", "against", "json")
 
 def add_arguments(to: CommandParser) -> None:
     to.describe(_DESCRIPTION, _EXAMPLES, run)
-    to.usage = "%(prog)s SITE [MODE [OPTION…]]"
+    to.usage = "%(prog)s SITE [MODE] [OPTION…] [-- REFRAME-OPTION…]"
+    to.takes_reframe = True
     add_site(to)
     to.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
     _add_own(to)
-    to.add_argument("reframe", metavar="OPTION", nargs=argparse.REMAINDER, help="an option for ReFrame, or one below")
+    to.add_argument("given", metavar="OPTION", nargs=argparse.REMAINDER, help="an option for ReFrame, or one below")
 
 
 def _add_own(to: argparse.ArgumentParser) -> None:
@@ -80,8 +81,8 @@ def _add_own(to: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     own = argparse.ArgumentParser("kappa validate", add_help=False, allow_abbrev=False)
     _add_own(own)
-    given = options.reframe[1:] if options.reframe[:1] == ["--"] else options.reframe
-    options, options.reframe = own.parse_known_args(given, options)
+    options, others = own.parse_known_args(options.given, options)
+    options.reframe = [*others, *options.reframe]
     if options.plan:
         from kappa.app.command import plan
 

@@ -1,25 +1,34 @@
-"""Options that `kappa plan` passes on to ReFrame."""
+"""Options that `kappa validate` takes itself, and options that it passes on to ReFrame."""
 
 import pytest
 
-from kappa.app.command.plan import run
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
+
+OF_REFRAME = ["-x", "OsuLatency", "--repeat=2", "--nocolor"]
 
 
-@pytest.mark.parametrize("own", [[], ["links"], ["links", "--cases"], ["--cases", "links"]])
-def test_all_after_two_dashes_is_for_reframe(own, monkeypatch):
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["nightly", "--plan", "--cases", *OF_REFRAME], ["nightly", *OF_REFRAME, "--cases", "--plan"],
+        ["--plan", *OF_REFRAME], ["nightly", "--plan", "--nights=3", *OF_REFRAME], ["--", *OF_REFRAME],
+        ["nightly", "--", *OF_REFRAME], ["nightly", "--spec=ior", "--budget", "5", *OF_REFRAME],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_an_option_that_kappa_does_not_know_is_for_reframe(given, monkeypatch):
     seen = []
 
     def stop(site, results, mode, options):
         seen.append((mode, options))
-        raise KeyboardInterrupt
+        raise InputError("seen")
 
     monkeypatch.setattr("kappa.app.conduct.preflight.require_sense", stop)
-    with pytest.raises(KeyboardInterrupt):
-        run(["embedded", *own, "--", "-x", "OsuLatency", "--nocolor"])
-    assert seen == [("links" if own else "nightly", ["-x", "OsuLatency", "--nocolor"])]
+    assert main(["validate", "embedded", *given]) == 2
+    assert seen == [("nightly", OF_REFRAME)]
 
 
-def test_an_option_without_two_dashes_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        run(["embedded", "links", "OsuLatency"])
-    assert "after --, found OsuLatency" in capsys.readouterr().err
+def test_an_option_of_the_plan_needs_the_plan(capsys):
+    assert main(["validate", "embedded", "smoke", "--cases"]) == 2
+    assert "--cases needs --plan" in capsys.readouterr().err
