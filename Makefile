@@ -91,14 +91,10 @@ lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed
 	git ls-files -z | xargs -0 awk 'FNR == 1 { if (/^#!.*bash/) printf "%s%c", FILENAME, 0; nextfile }' | xargs -0 shellcheck
 
 fault-campaign: setup-tests ## put random faults into a cluster, count those found; FAULT_OPTIONS="--seed 1 --rounds 3"
-	.venv/bin/kappa fault-campaign run $(FAULT_OPTIONS)
-
-.PHONY: acceptance-simulated
-acceptance-simulated: setup ## judge 1,000 simulated histories of outages at each rate: how often the reliability clause errs; minutes
-	.venv/bin/python -m kappa.tools.outage_simulation
+	.venv/bin/python -m tests.fault_campaign run $(FAULT_OPTIONS)
 
 catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
-	.venv/bin/kappa catalogue --write
+	.venv/bin/python -m tests.catalogue --write
 
 pictures: setup-tests ## docs/report.png anew, of the newest run of the embedded cluster
 	.venv/bin/python -m tests.pictures "$$(ls -td results/embedded/runs/* | head -n 1)"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from kappa.tools.fault_campaign.cluster import Cluster, disk_limit, limited
+from tests.fault_campaign.cluster import Cluster, disk_limit, limited
 from tests.tiers import long
 from tests.waiting import PATIENCE_S
 

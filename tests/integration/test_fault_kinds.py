@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.kinds import KINDS
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.kinds import KINDS
 from tests.tiers import long
 from tests.waiting import until
 

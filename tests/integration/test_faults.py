@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from kappa.core.ground.node_lists import folded
-from kappa.tools.fault_campaign.cluster import Cluster, disk_limit
-from kappa.tools.fault_campaign.cluster import limited as limited_processes
+from tests.fault_campaign.cluster import Cluster, disk_limit
+from tests.fault_campaign.cluster import limited as limited_processes
 from tests.repeating import timing
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until

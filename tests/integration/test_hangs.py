@@ -9,10 +9,10 @@ import threading
 
 import pytest
 
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.faults import replaced
-from kappa.tools.fault_campaign.jobs import CONFIGURATION, PMIX
 from reframe_checks.base import job_files
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import replaced
+from tests.fault_campaign.jobs import CONFIGURATION, PMIX
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.repeating import timing
 from tests.tiers import long

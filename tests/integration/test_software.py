@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.kinds import KINDS
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.kinds import KINDS
 from tests.tiers import long
 
 from .conftest import SITE

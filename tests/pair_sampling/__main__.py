@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kappa.tools.tables import Rate
 from reframe_checks.network.pair_sweep import rounds_of_sample
 from tests.pair_sampling.fabric import Fabric, Fault, Routing, hit
 from tests.pair_sampling.schedule import schedule_of
+from tests.tables import Rate
 
 CASES: tuple[tuple[Fault, Routing], ...] = (
     ("none", "static"), ("none", "adaptive"), ("node", "static"), ("node", "adaptive"), ("leaf uplinks", "static"),

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from kappa.tools.tables import Place
 from tests.programs import built
 from tests.scale import real, synthetic, synthetic_pairs
 from tests.scale.processes import Took
+from tests.tables import Place
 
 # Steps in the order of the table's columns; of few nodes some are left out.
 OF_REAL = ("verdict", "html", "pdf", "ingest", "history", "localise", "drain", "return", "night")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.tools import catalogue
+from tests import catalogue
 from tests.made_once import made_once
 from tests.sites.dry_run import EXAMPLES, dry_run
 

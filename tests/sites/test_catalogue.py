@@ -8,10 +8,9 @@ import pytest
 from kappa.core.vocabulary import checks, spack_tables
 from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
-from kappa.core.vocabulary.tables import as_markdown
 from kappa.core.vocabulary.tunables import TYPES
-from kappa.tools import catalogue
 from reframe_checks.base.census import declared_checks
+from tests import catalogue
 
 _OF_A_CLASS = re.compile(r"\b[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+\b")
 
@@ -68,18 +67,6 @@ def test_every_osu_program_of_a_check_is_promised_by_the_environments_for_it(cas
                 assert programs <= set(environment.programs), environment.name
 
 
-def test_cases_of_a_class_share_a_row():
-    common = {
-        "@class": "A", "family": "f/a", "descr": "d", "needs_partition": ["p"], "needs_environ": ["x|y"],
-        "measured_s": 0, "estimated_s": 90,
-    }  # fmt: skip
-    table = catalogue.rows(
-        [{**common, "metric_units": {"m": "us"}}, {**common, "metric_units": {"n": ""}, "needs_partition": ["q"]}]
-    )
-    assert table == [("`A`", "d", "`m` us, `n`", "`p`, `q`", "`x|y`", "≈ 90 s")]
-    assert r"`x\|y`" in as_markdown([catalogue.HEADER, *table])
-
-
 def test_every_check_says_what_a_case_takes(cases):
     said = {case["@class"]: (case["measured_s"], case["estimated_s"]) for case in cases}
     assert not [name for name, both in said.items() if sorted(value > 0 for value in both) != [False, True]]
@@ -91,9 +78,3 @@ def test_every_check_says_what_a_failure_means(cases):
     assert not [name for name, text in said.items() if len(text.split()) < 8 or not text.endswith(".")]
     named = {word for text in said.values() for word in _OF_A_CLASS.findall(text)}
     assert named - {"OpenFOAM", "RandomAccess", "SimGrid"} <= said.keys()
-
-
-@pytest.mark.parametrize("text", ["", "<!-- modes: make catalogue -->\n", "<!-- end of modes -->"])
-def test_missing_marker_is_an_error(text):
-    with pytest.raises(ValueError, match="expected the lines"):
-        catalogue.place("modes").filled(text, "")

@@ -18,8 +18,7 @@ RANKS = {
     "reports": 4,
     "kappa.app.survey": 5,
     "kappa.app.conduct": 6,
-    "kappa.tools": 7,
-    "kappa.app.command": 8,
+    "kappa.app.command": 7,
 }
 TOP = ("kappa", "reframe_checks", "reports", "spack_envs")
 # Their parents have nothing but a docstring, and the version.

@@ -1,4 +1,4 @@
 """Simulated machines: a YAML file with units and sources, topologies and routes, and the platform for SimGrid.
 
-``sites``, checks, reports, ``kappa.tools`` and ``kappa.app`` may import it.
+``sites``, checks, reports and ``kappa.app`` may import it.
 """

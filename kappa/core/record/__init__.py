@@ -1,4 +1,4 @@
 """The data that checks write and reports read: one set of structures, and a reader for report files.
 
-Checks, reports, ``kappa.tools`` and ``kappa.app`` may import it.
+Checks, reports and ``kappa.app`` may import it.
 """

@@ -1,4 +1,4 @@
-"""The page of a check, from the catalogue: as Markdown for ``docs/checks/``, as text for ``kappa docs``."""
+"""Write the page of a check and the table of all checks: as Markdown for ``docs/``, as text for ``kappa docs``."""
 
 import re
 import textwrap
@@ -7,11 +7,14 @@ from typing import Any
 
 from kappa.core.vocabulary.checks import CataloguedCheck, worse_by_unit
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, SIMULATED, STORAGE_FEATURES
+from kappa.core.vocabulary.scales import LAYOUTS
 
 FOLDER = "docs/checks"
 #: The first line of a generated page.
 MARK = "<!-- made from the check by make catalogue -->"
 _BETTER = {1: "lower is better", -1: "higher is better", 0: ""}
+_HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
+_LAYOUTS = {layout.feature for layout in LAYOUTS.values()}
 _MOST_VALUES = 8
 _LINK = re.compile(r"\[([^\]]+)\]\(([\w.#-]+)\)")
 
@@ -60,6 +63,27 @@ def listing(checks: Mapping[str, CataloguedCheck], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def table(checks: Mapping[str, CataloguedCheck], *, linked: bool = False) -> str:
+    """Return a Markdown table of the checks, sorted by family.
+
+    :param linked: whether each check links to its page, as in docs/.
+    """
+    rows = []
+    for name, check in checks.items():
+        metrics = (f"`{metric}` {unit}".strip() for metric, unit in check.metrics.items())
+        needs = (f"`{feature}`" for feature in sorted(_always_needed(check) - _LAYOUTS))
+        environ = (f"`{need}`" for need in sorted(check.needs_environ))
+        cells = (check.descr, ", ".join(metrics), ", ".join(needs), ", ".join(environ), _duration(check))
+        rows.append((check.family, name, (f"[`{name}`](checks/{name}.md)" if linked else f"`{name}`", *cells)))
+    return as_markdown([_HEADER, *(row for *_, row in sorted(rows))])
+
+
+def as_markdown(rows: Iterable[tuple[str, ...]]) -> str:
+    """Return ``rows`` as a Markdown table; the first row is the header."""
+    header, *others = (tuple(cell.replace("|", r"\|") for cell in row) for row in rows)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *others))
+
+
 def _sentence(said: str) -> str:
     return said if said.endswith((".", "?")) else f"{said}."
 
@@ -82,8 +106,8 @@ def _metrics(check: CataloguedCheck) -> Iterator[str]:
 
 
 def _cases(check: CataloguedCheck) -> Iterator[str]:
-    took = f"{check.measured_s:g} s, as measured on the embedded cluster"
-    yield f"- time of a case: {took if check.measured_s else f'≈ {check.estimated_s:g} s, an estimate'}"
+    source = "as measured on the embedded cluster" if check.measured_s else "an estimate"
+    yield f"- time of a case: {_duration(check)}, {source}"
     yield f"- modes: {', '.join(check.modes)}; family: `{check.family}`"
     if len(check.cases) > 1:
         yield f"- {len(check.cases)} cases, if the site has all of them"
@@ -91,13 +115,21 @@ def _cases(check: CataloguedCheck) -> Iterator[str]:
         yield f"- `{parameter}`: {_some(check.values_of(parameter))}"
 
 
-def _needs(check: CataloguedCheck) -> Iterator[str]:
+def _duration(check: CataloguedCheck) -> str:
+    return f"{check.measured_s:g} s" if check.measured_s else f"≈ {check.estimated_s:g} s"
+
+
+def _always_needed(check: CataloguedCheck) -> set[str]:
     features = [set(case.features) for case in check.cases]
-    always = set.intersection(*features) if features else set()
+    return set.intersection(*features) if features else set()
+
+
+def _needs(check: CataloguedCheck) -> Iterator[str]:
+    always = _always_needed(check)
     meanings = {**PARTITION_FEATURES, **STORAGE_FEATURES}
     for feature in sorted(always):
         yield f"- of a partition, `{feature}`: {meanings[feature]}"
-    if sometimes := sorted(set().union(*features) - always):
+    if sometimes := sorted({feature for case in check.cases for feature in case.features} - always):
         yield f"- of a partition, for some cases: {_some(f'`{one}`' for one in sometimes)}"
     for need in check.needs_environ:
         choices = need.split("|")

@@ -1,11 +1,11 @@
-"""Evidence that adds up over nights, by seeded simulation; ``kappa power`` has the curves."""
+"""Evidence that adds up over nights, by seeded simulation; ``python -m tests.power`` has the curves."""
 
 import numpy as np
 import pytest
 
-from kappa.tools.power import DAY_S, Plan, measured, share_found
 from reports.history.adding_up import find_adding_up, likeness, nights_of, scores, sum_limit
 from reports.history.judgement import judge_series
+from tests.power import DAY_S, Plan, measured, share_found
 
 FALSE_ALARMS = 0.001
 

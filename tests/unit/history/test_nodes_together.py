@@ -1,14 +1,14 @@
-"""A node against its equals, and all its checks together; ``kappa power`` has the curves."""
+"""A node against its equals, and all its checks together; ``python -m tests.power`` has the curves."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from kappa.tools.power import SLOW_NODE, NoFacts, Plan, blamed, false_alarms, measured, share_found
 from reports.history.adding_up import find_odd, together, with_equals
 from reports.history.findings import FindingKind
 from reports.history.judgement import judge_all
+from tests.power import SLOW_NODE, NoFacts, Plan, blamed, false_alarms, measured, share_found
 
 NEW_NODES = Plan(nodes=8, values=0)
 
@@ -77,6 +77,6 @@ def test_one_check_is_not_several():
 
 def test_a_healthy_site_has_few_false_alarms():
     """32 nodes, a month, judged at a rate of 0.1, at which a month has alarms to count: some 20 are expected. 36 have a
-    probability below 0.001, and of 0.76 were there twice as many alarms. ``kappa power`` counts at 0.001.
+    probability below 0.001, and of 0.76 were there twice as many alarms. ``python -m tests.power`` counts at 0.001.
     """
     assert false_alarms(Plan(nodes=32), 30, np.random.default_rng(3), rate=0.1) < 36

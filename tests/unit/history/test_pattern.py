@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kappa.tools.power import NoFacts, Plan, measured
 from reports.history.judgement import judge_all
 from reports.history.robust_statistics import find_pattern
 from reports.learn.limits import RefusedError, healthy, learn_limits
+from tests.power import NoFacts, Plan, measured
 
 HOUR_S = 3600.0
 

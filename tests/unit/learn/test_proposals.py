@@ -8,10 +8,10 @@ import pytest
 import yaml
 from reframe.utility.sanity import reference_bounds
 
-from kappa.tools.power import SHAPES, Plan, learned, share_found
 from reports.learn.limits import Limits, healthy, learn_limits
 from reports.learn.proposals import Proposal, diff, sensitivity_of
 from reports.learn.samples import ReferencePath
+from tests.power import SHAPES, Plan, learned, share_found
 
 
 @pytest.fixture

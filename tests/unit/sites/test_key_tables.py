@@ -2,14 +2,15 @@
 
 import pytest
 
-from kappa.core.sites.key_tables import of_files
+from kappa.core.vocabulary.checks import catalogue
+from tests.key_tables import site_reference
 
 
 @pytest.fixture(scope="module")
 def rows():
     return {
         (title, cells[0].strip("`")): cells
-        for title, table in of_files().items()
+        for title, table in site_reference(catalogue()).items()
         for cells in ([cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()[2:])
     }
 

@@ -50,3 +50,9 @@ def test_only_the_page_of_docs_has_links():
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_a_page_is_short(name):
     assert len(check_pages.page(name, catalogue()[name]).splitlines()) <= 60
+
+
+def test_the_table_has_a_row_for_each_check_without_its_layouts():
+    row = r"| made up | `latency` us, `rate` 1/s, `share` | `links` | `emt\|osu` | ≈ 90 s |"
+    assert check_pages.table({"MadeUp": CHECK}).endswith(f"\n| `MadeUp` {row}")
+    assert check_pages.table({"MadeUp": CHECK}, linked=True).endswith(f"\n| [`MadeUp`](checks/MadeUp.md) {row}")

@@ -2,12 +2,11 @@
 
 import pytest
 
-from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
 from kappa.core.vocabulary.checks import catalogue
-from kappa.tools import coverage
-from kappa.tools.coverage import MISSING, NOT_PROVIDED, PROXY, CoverageRow, Provided
+from tests import coverage
+from tests.coverage import MISSING, NOT_PROVIDED, PROXY, CoverageRow, Provided
 
 HEAD = """\
 documents:
@@ -98,12 +97,3 @@ def test_every_row_is_counted_once():
     assert coverage.page(coverage.CoverageData([document]), catalogue()).startswith(
         "2 rows: 1 measured on the embedded cluster, 0 not provided here, 0 proxy, 1 missing."
     )
-
-
-def test_the_command_prints_the_documents_of_a_file(tmp_path, capsys):
-    path = tmp_path / "tender.yaml"
-    path.write_text(f"{HEAD}    checks: [OsuBarrier]\n")
-    assert main(["coverage", str(path)]) == 0
-    assert f"| a latency | a machine | `OsuBarrier` | {coverage.MEASURED} |  |" in capsys.readouterr().out
-    assert main(["coverage", str(tmp_path / "gone.yaml")]) == 2
-    assert "gone.yaml: No such file" in capsys.readouterr().err

@@ -1,18 +1,8 @@
-"""``kappa power``: its tables go into their place, and a rate of false alarms has its bound."""
+"""The tables of ``python -m tests.power``, and the upper bound of a rate of false positives."""
 
 import pytest
 
-from kappa.app.command.main import main
-from kappa.tools import power
-
-
-def test_the_tables_are_printed_and_written(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(power, "tables", lambda trials, months: f"{trials} trials, {months} months")
-    page = tmp_path / "power.md"
-    page.write_text(f"{power.PLACE.begin}\n{power.PLACE.end}\n")
-    assert main(["power", "--trials", "7", "--months", "2", "--table", str(page)]) == 0
-    assert capsys.readouterr().out == "7 trials, 2 months\n"
-    assert "7 trials, 2 months" in page.read_text()
+from tests import power
 
 
 def test_the_first_table_finds_more_of_what_is_slower():

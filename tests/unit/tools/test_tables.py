@@ -1,7 +1,7 @@
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.tools.tables import Place, Rate, least_trials
+from tests.tables import Place, Rate, least_trials
 
 
 @pytest.mark.parametrize(

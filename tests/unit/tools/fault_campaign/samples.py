@@ -1,6 +1,6 @@
 """Outcomes of rounds for the tests."""
 
-from kappa.tools.fault_campaign.outcomes import Outcome
+from tests.fault_campaign.outcomes import Outcome
 
 
 def outcome(number=0, kind=None, node=None, **values):
@@ -17,11 +17,12 @@ def outcome(number=0, kind=None, node=None, **values):
         "unstable": (),
         "suspects": (node,) if found else (),
         "incomplete": (),
-        "reasons": (),
         "seconds": 20.0,
         "load_1min": 1.0,
         "report": "runs/1/run-report.json",
         "diagnoses": (),
         "blamed": {"NodeLinks": [node]} if found else {},
+        "named_after_s": None,
+        "observed": (),
     }
     return Outcome(**(defaults | values))

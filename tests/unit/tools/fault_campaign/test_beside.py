@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from kappa.app.command.main import main
-from kappa.tools.fault_campaign import beside as module
-from kappa.tools.fault_campaign.beside import beside
-from kappa.tools.fault_campaign.cluster import CampaignError
+from tests.fault_campaign import beside as module
+from tests.fault_campaign.__main__ import main
+from tests.fault_campaign.beside import beside
+from tests.fault_campaign.cluster import CampaignError
 from tests.waiting import until
 
 
@@ -41,21 +41,7 @@ def test_a_load_that_ended_before_is_an_error(tmp_path):
         os.waitid(os.P_PID, load, os.WEXITED | os.WNOWAIT)  # as a zombie, which its parent has still to see
 
 
-@pytest.mark.parametrize("wrong", ["", "build,network"])
-@pytest.mark.parametrize("words", [["run", "--beside"], ["beside"]])
-def test_a_load_that_is_not_there_is_refused_with_those_that_are(words, wrong, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["fault-campaign", *words, wrong])
-    assert "expected some of build,memory,disk" in capsys.readouterr().err
-
-
 def test_the_command_beside_it_gives_the_exit_status():
     """Words after -- belong to the command, even another --."""
     command = [sys.executable, "-c", "import sys; raise SystemExit(sys.argv[1:] == ['-n', '--', 'x'] and 3)"]
-    assert main(["fault-campaign", "beside", "memory,disk", "--", *command, "-n", "--", "x"]) == 3
-
-
-def test_no_other_action_takes_a_command(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["fault-campaign", "nights", "--", "true"])
-    assert "takes a command after --, found true" in capsys.readouterr().err
+    assert main(["beside", "memory,disk", "--", *command, "-n", "--", "x"]) == 3

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from kappa.core.ground.whole_files import private
-from kappa.tools.fault_campaign import cluster
-from kappa.tools.fault_campaign.cluster import CampaignError, Cluster
+from tests.fault_campaign import cluster
+from tests.fault_campaign.cluster import CampaignError, Cluster
 
 
 def test_limits_of_version_1(tmp_path, monkeypatch):

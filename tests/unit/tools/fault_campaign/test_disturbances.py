@@ -6,10 +6,8 @@ import sys
 
 import pytest
 
-from kappa.app.command.main import main
-from kappa.tools.fault_campaign import disturbances
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.disturbances import (
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.disturbances import (
     DISTURBANCES,
     Disturbed,
     RunningValidation,
@@ -66,15 +64,3 @@ def test_cases_that_have_ended_are_counted_in_the_journal(tmp_path):
     (tmp_path / "runs/1/run-report.json.journal").write_text("\n".join(map(json.dumps, lines)))
     assert run.cases_ended() == 2
     assert run.goes_on_until(lambda: False) is False
-
-
-def test_an_unknown_disturbance_is_refused_with_the_nearest(tmp_path, capsys):
-    assert main(["fault-campaign", "disturb", "result full", f"--state={tmp_path}"]) == 2
-    assert "results full" in capsys.readouterr().err
-
-
-def test_the_help_names_every_disturbance(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        main(["fault-campaign", "disturb", "--help"])
-    said = capsys.readouterr().out
-    assert all(one.name in said and one.what in said for one in disturbances.DISTURBANCES.values())

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from kappa.tools.fault_campaign.faults import SOURCES
+from tests.fault_campaign.faults import SOURCES
 from tests.waiting import PATIENCE_S
 
 # A piece as `bits` has it beside a larger one as MPI's, then pieces that come and go meanwhile.

@@ -1,7 +1,7 @@
 import pytest
 
-from kappa.tools.fault_campaign.kinds import KINDS, SEEN_BY, can_see, false_diagnoses
-from kappa.tools.fault_campaign.rounds import CHECKS
+from tests.fault_campaign.kinds import KINDS, SEEN_BY, can_see, false_diagnoses
+from tests.fault_campaign.rounds import CHECKS
 from tests.unit.tools.fault_campaign.samples import outcome
 
 

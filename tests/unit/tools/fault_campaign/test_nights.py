@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from kappa.tools.fault_campaign.nights import KINDS, NightsRound, plan, run_round
+from tests.fault_campaign.nights import KINDS, NightsRound, plan, run_round
 from tests.tiers import long
 
 

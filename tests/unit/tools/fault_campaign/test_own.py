@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 
-from kappa.tools.fault_campaign import own, rounds
-from kappa.tools.fault_campaign.cluster import CampaignError, Cluster
-from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings
-from kappa.tools.fault_campaign.own import OWN, MendError, kinds_of
-from kappa.tools.fault_campaign.rounds import Round
+from tests.fault_campaign import rounds
+from tests.fault_campaign.cluster import CampaignError, Cluster
+from tests.fault_campaign.outcomes import CampaignFolder, Settings
+from tests.fault_campaign.own import OWN, MendError, kinds_of
+from tests.fault_campaign.rounds import Round
 
 
 class Here(Cluster):
@@ -74,8 +74,3 @@ def test_a_round_that_is_not_mended_counts_and_ends_the_campaign(cluster, tmp_pa
     with pytest.raises(MendError, match="--mend on node2 failed: exit status 4"):
         rounds.run_rounds(cluster, state, plan, None)
     assert [dataclasses.astuple(one)[:3] for one in state.outcomes()] == [(0, OWN, "node2")]
-
-
-def test_no_other_campaign_has_the_kind():
-    assert OWN not in kinds_of(Settings(1, ("slow link",)))
-    assert own.KINDS is kinds_of(Settings(1, ()))

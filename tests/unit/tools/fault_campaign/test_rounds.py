@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 
 from kappa.core.sites.load import Site
-from kappa.tools.fault_campaign import jobs, rounds
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.faults import Kind
-from kappa.tools.fault_campaign.rounds import Round, make_plan
 from reframe_checks.base import hang_watch
+from tests.fault_campaign import jobs, rounds
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import Kind
+from tests.fault_campaign.rounds import Round, make_plan
 from tests.waiting import PATIENCE_S
 
 KINDS = ("slow link", "full disk", "slow CPU", "zombies", "slow disk")
@@ -86,19 +86,15 @@ class Healed(Cluster):
         object.__setattr__(self, "ended", (*self.ended, node))
 
 
+# They change nothing.
+PUT_NOTHING = {
+    name: Kind(name, False, "", lambda *_: contextlib.nullcontext(""), preloads=name == "preloading")
+    for name in ("preloading", "other")
+}
+
+
 @pytest.fixture
-def cluster(tmp_path, monkeypatch):
-    """With the kinds of fault *preloading* and *other*, which change nothing."""
-
-    @contextlib.contextmanager
-    def nothing(*_):
-        yield ""
-
-    kinds = {
-        "preloading": Kind("preloading", False, "", nothing, preloads=True),
-        "other": Kind("other", False, "", nothing),
-    }
-    monkeypatch.setattr(rounds, "KINDS", kinds)
+def cluster(tmp_path):
     (tmp_path / "results").mkdir()
     return Healed(tmp_path / "cluster", tmp_path / "results")
 
@@ -106,8 +102,8 @@ def cluster(tmp_path, monkeypatch):
 def test_the_node_of_a_fault_ends_after_the_round_and_no_other(cluster, monkeypatch):
     """The interface's counters cannot be reset, and would show in all later rounds."""
     monkeypatch.setattr(rounds, "validate", lambda *_: None)
-    rounds.run_round(cluster, Round(1, "other", "node2", 3))
-    rounds.run_round(cluster, Round(2, None, None, 3))
+    rounds.run_round(cluster, Round(1, "other", "node2", 3), PUT_NOTHING)
+    rounds.run_round(cluster, Round(2, None, None, 3), PUT_NOTHING)
     assert cluster.ended == ("node2",)
 
 
@@ -117,7 +113,7 @@ def test_the_node_ends_also_when_the_round_is_interrupted(cluster, monkeypatch):
 
     monkeypatch.setattr(rounds, "validate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        rounds.run_round(cluster, Round(1, "other", "node2", 3))
+        rounds.run_round(cluster, Round(1, "other", "node2", 3), PUT_NOTHING)
     assert cluster.ended == ("node2",)
 
 
@@ -126,7 +122,7 @@ def test_kinds_that_preload_a_library_are_judged_without_the_check_that_sees_it(
     ran = []
     monkeypatch.setattr(rounds, "validate", lambda cluster, checks: ran.append(tuple(checks)))
     for kind in ("preloading", "other", None):
-        rounds.run_round(cluster, Round(1, kind, kind and "node2", 3))
+        rounds.run_round(cluster, Round(1, kind, kind and "node2", 3), PUT_NOTHING)
     less = tuple(check for check in rounds.CHECKS if check != "SoftwareInventory")
     assert ran == [less, rounds.CHECKS, rounds.CHECKS]
 

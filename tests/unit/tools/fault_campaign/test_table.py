@@ -1,7 +1,7 @@
 import dataclasses
 
-from kappa.tools.fault_campaign.outcomes import Settings
-from kappa.tools.fault_campaign.table import render
+from tests.fault_campaign.outcomes import Settings
+from tests.fault_campaign.table import render
 from tests.unit.tools.fault_campaign.samples import outcome
 
 SEED_7 = Settings(7, ())

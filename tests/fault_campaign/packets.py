@@ -4,12 +4,15 @@ import contextlib
 import random
 from collections.abc import Iterator
 
-from kappa.tools.fault_campaign.cluster import NODES, Cluster
-from kappa.tools.fault_campaign.faults import Kind, between, running
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import ADDRESS, Kind, between, other_node, process, running
 
-_ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
 _TABLE = "add table inet fault; add chain inet fault {hook} {{ type filter hook {hook} priority 0 ; }}; "
 _NO_TABLE = "nft delete table inet fault"
+_LOST_CONNECTIONS = """\
+nft "add table inet fault; add chain inet fault input { type filter hook input priority 0 ; }
+add rule inet fault input iifname eth0 tcp flags & (syn|ack) == syn numgen random mod 100 < $1 drop"
+"""
 # Announces the address as this node's, as the kernel may do for a new address (ARP announcement, RFC 5227).
 _ANNOUNCE = """
 import fcntl, socket, struct, sys
@@ -19,7 +22,7 @@ mac, address = one.getsockname()[4], socket.inet_aton(sys.argv[1])
 body = struct.pack("!HHBBH6s4s6s4s", 1, 0x800, 6, 4, 1, mac, address, bytes(6), address)
 one.send(b"\\xff" * 6 + mac + b"\\x08\\x06" + body)
 """
-# Simulates a link that is lost for 0.3 s again and again. `nft` takes a few milliseconds.
+# Simulates a link that is lost for 0.3 s again and again. The end of the node removes the table.
 _OUTAGES = """
 import subprocess, time
 rules = "add table inet fault; " + "".join(
@@ -45,66 +48,34 @@ while True:
     sent.send(packet)
 """
 _EGRESS = 'add table netdev fault; add chain netdev fault out { type filter hook egress device "eth0" priority 0 ; }; '
-
-
-def _other(node: str, draw: random.Random) -> str:
-    return draw.choice([name for name in NODES if name != node])
+_DUPLICATES = f"""\
+nft '{_EGRESS}
+add rule netdev fault out meta mark != 7 numgen random mod 100 < '"$1"' meta mark set 7 dup to "eth0"'
+"""
 
 
 @contextlib.contextmanager
 def address_taken(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    other = _other(node, draw)
-    put = f"{_ADDRESS}; ip addr add \"$address/32\" dev eth0; python3 -c '{_ANNOUNCE}' \"$address\""
+    other = other_node(node, draw)
+    put = f"{ADDRESS}; ip addr add \"$address/32\" dev eth0; python3 -c '{_ANNOUNCE}' \"$address\""
     cluster.on(node, put, other)
     try:
         yield f"that of {other}"
     finally:
-        cluster.on(node, f'{_ADDRESS}; ip addr del "$address/32" dev eth0', other)
-        address = cluster.on(node, f"{_ADDRESS}; echo $address", other).strip()
+        cluster.on(node, f'{ADDRESS}; ip addr del "$address/32" dev eth0', other)
+        address = cluster.on(node, f"{ADDRESS}; echo $address", other).strip()
         cluster.on(other, f"python3 -c '{_ANNOUNCE}' \"$1\"", address)
 
 
 @contextlib.contextmanager
 def long_packets_vanish(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    other, length = _other(node, draw), draw.randrange(1000, 1401, 100)
+    other, length = other_node(node, draw), draw.randrange(1000, 1401, 100)
     rule = f"{_TABLE.format(hook='output')}add rule inet fault output ip daddr $address meta length > {length} drop"
-    cluster.on(node, f'{_ADDRESS}; nft "{rule}"', other)
+    cluster.on(node, f'{ADDRESS}; nft "{rule}"', other)
     try:
         yield f"to {other} if longer than {length} bytes"
     finally:
         cluster.on(node, _NO_TABLE)
-
-
-@contextlib.contextmanager
-def lost_connections(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    percent = draw.randrange(10, 31, 5)
-    rule = f"tcp flags & (syn|ack) == syn numgen random mod 100 < {percent} drop"
-    table = _TABLE.format(hook="input")
-    cluster.on(node, 'nft "$1"', f'{table}add rule inet fault input iifname "eth0" {rule}')
-    try:
-        yield f"{percent} %"
-    finally:
-        cluster.on(node, _NO_TABLE)
-
-
-@contextlib.contextmanager
-def short_outages(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    try:
-        with running(cluster, node, _OUTAGES):
-            yield "0.3 s every 10 s"
-    finally:
-        cluster.on(node, f"{_NO_TABLE} || true")
-
-
-@contextlib.contextmanager
-def duplicate_packets(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    percent = draw.randrange(3, 11)
-    rule = f'add rule netdev fault out meta mark != 7 numgen random mod 100 < {percent} meta mark set 7 dup to "eth0"'
-    cluster.on(node, 'nft "$1"', _EGRESS + rule)
-    try:
-        yield f"{percent} %"
-    finally:
-        cluster.on(node, "nft delete table netdev fault")
 
 
 @contextlib.contextmanager
@@ -127,10 +98,12 @@ OF_PACKETS = (
     Kind("address taken", True, "the node also has, and announces, the address of another node", address_taken),
     Kind("long packets vanish", True, "packets above 1000–1400 bytes from the node to another node are lost",
          long_packets_vanish),
-    Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection are lost",
-         lost_connections),
-    Kind("short outages", False, "the node sends and receives nothing for 0.3 s, every 10 s", short_outages),
-    Kind("duplicate packets", False, "the node sends 3–10 % of its packets twice", duplicate_packets),
+    Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection are lost", between(
+        _LOST_CONNECTIONS, _NO_TABLE, "{} %", range(10, 31, 5))),
+    Kind("short outages", False, "the node sends and receives nothing for 0.3 s, every 10 s", process(
+        _OUTAGES, "0.3 s every 10 s")),
+    Kind("duplicate packets", False, "the node sends 3–10 % of its packets twice", between(
+        _DUPLICATES, "nft delete table netdev fault", "{} %", range(3, 11))),
     Kind("reordered packets", False, "the node sends 3–10 % of its packets 2–5 ms late", reordered_packets),
 )  # fmt: skip
 OF_TCP = (

@@ -4,31 +4,30 @@ The generated files are ``kappa/core/vocabulary/checks.json``, the tables betwee
 ``docs/site-reference.md`` and ``docs/coverage.md``, and a page for each check in ``docs/checks/``.
 """
 
+import argparse
 import ast
 import functools
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from typing import Any
 
-from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
-from kappa.core.ground.whole_files import write_atomically
-from kappa.core.sites import key_tables
-from kappa.core.vocabulary import check_pages, checks, tables
+from kappa.core.vocabulary import check_pages, checks
 from kappa.core.vocabulary.modes import MODES
-from kappa.tools import coverage
-from kappa.tools.tables import Place
+from tests import coverage
+from tests.key_tables import site_reference
+from tests.tables import Place
 
 Case = dict[str, Any]
 """A case as ReFrame describes it."""
 # Pages of docs/ that explain the checks which they mention.
 _TOPICS = ("congestion.md", "localisation.md", "simulated.md", "wrong-bits.md")
-HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 
 
 def described_cases() -> list[Case]:
@@ -53,30 +52,8 @@ def described_cases() -> list[Case]:
     return cases
 
 
-def rows(cases: list[Case]) -> list[tuple[str, ...]]:
-    """Return a row of the catalogue for each class, sorted by family, with the cells of ``HEADER``."""
-    by_class: dict[str, list[Case]] = {}
-    for case in cases:
-        by_class.setdefault(case["@class"], []).append(case)
-    table = []
-    for name, group in by_class.items():
-        units = {metric: unit for case in group for metric, unit in case["metric_units"].items()}
-        metrics = (f"`{metric}` {unit}".strip() for metric, unit in units.items())
-        needs = (sorted({need for case in group for need in case[key]}) for key in ("needs_partition", "needs_environ"))
-        ticked = (", ".join(f"`{feature}`" for feature in need) for need in needs)
-        row = (f"`{name}`", group[0]["descr"], ", ".join(metrics), *ticked, duration(group[0]))
-        table.append((group[0]["family"], row))
-    return [row for _, row in sorted(table)]
-
-
-def duration(case: Case) -> str:
-    """Return the duration of a case for the table. ``≈`` marks an estimate."""
-    measured_s, estimated_s = case["measured_s"], case["estimated_s"]
-    return f"{measured_s:g} s" if measured_s else f"≈ {estimated_s:g} s"
-
-
 def as_json(cases: list[Case]) -> str:
-    """Return ``checks.json``: a line for each class, for ``kappa.core.vocabulary.checks.Check``."""
+    """Return ``checks.json``: a line for each class, for ``kappa.core.vocabulary.checks.CataloguedCheck``."""
     by_class: dict[str, Case] = {}
     for case in cases:
         check = by_class.setdefault(
@@ -131,9 +108,7 @@ def _checks_file() -> pathlib.Path:
 
 def renew(cases: list[Case]) -> None:
     """Write ``checks.json``. Do this first: the pages read sites, whose names are compared with this file."""
-    described = as_json(cases)
-    if not _checks_file().is_file() or _checks_file().read_text(encoding="utf-8") != described:
-        write_atomically(_checks_file(), described, 0o644)
+    _checks_file().write_text(as_json(cases), encoding="utf-8")
     for known in (checks.catalogue, checks.uncatalogued, checks.families):
         known.cache_clear()
 
@@ -152,41 +127,46 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str | None]:
     """Return every generated file with its text; ``None`` for the page of a check that no longer exists.
 
     :raises InputError: a page is missing, or has no marker lines for a table; or the data of ``docs/coverage.md``
-        cannot be used. The message names the page and table, or the line.
+        cannot be used. The message names the table, or the line.
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
     wanted: dict[pathlib.Path, str | None] = {_checks_file(): described}
     of_file = {
-        "docs/catalogue.md": {"catalogue": page(cases, linked=True)},
-        "docs/site-reference.md": tables.of_site(known) | key_tables.of_files(),
+        "docs/catalogue.md": {"catalogue": check_pages.table(known, linked=True)},
+        "docs/site-reference.md": site_reference(known),
         coverage.PAGE: {"coverage": coverage.page(coverage.read(SUITE / coverage.DATA, known), known)},
     }
     for name, contents in of_file.items():
         path = SUITE / name
         text = path.read_text(encoding="utf-8")
         for title, table in contents.items():
-            try:
-                text = place(title).filled(text, table)
-            except InputError as err:
-                raise InputError(f"{clean(str(path))}: {err}") from None
+            text = Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->").filled(text, table)
         wanted[path] = text
     folder = SUITE / check_pages.FOLDER
     gone = dict.fromkeys(folder.glob("*.md"))
     return {**wanted, **gone, **{folder / f"{name}.md": check_pages.page(name, check) for name, check in known.items()}}
 
 
-def page(cases: list[Case], *, linked: bool = False) -> str:
-    """Return the catalogue of checks as Markdown.
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.catalogue", description=__doc__)
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--write", action="store_true", help="renew the files that are out of date")
+    chosen.add_argument("--check", action="store_true", help="list the files that are out of date; write nothing")
+    options = parser.parse_args(arguments)
+    cases = described_cases()
+    if options.write:
+        renew(cases)
+    changed = stale(cases)
+    for path, text in changed.items() if options.write else ():
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text, encoding="utf-8")
+    for path in changed:
+        print(f"{'renewed' if options.write else 'out of date: run `make catalogue`'}: {path}")
+    return 1 if changed and options.check else 0
 
-    :param linked: whether each check links to its page, as in docs/.
-    """
-    found = rows(cases)
-    if linked:
-        found = [(f"[{row[0]}](checks/{row[0].strip('`')}.md)", *row[1:]) for row in found]
-    return tables.as_markdown([HEADER, *found])
 
-
-def place(title: str) -> Place:
-    """Return the place of the table ``title`` in its page."""
-    return Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->")
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,14 +5,14 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kappa.core.vocabulary.check_pages import as_markdown
 from kappa.core.vocabulary.checks import catalogue
-from kappa.core.vocabulary.tables import as_markdown
-from kappa.tools.fault_campaign import jobs
-from kappa.tools.fault_campaign.faults import Kind
-from kappa.tools.fault_campaign.kinds import KINDS, SEEN_BY, can_see, false_diagnoses
-from kappa.tools.fault_campaign.outcomes import Outcome, Settings
-from kappa.tools.fault_campaign.own import OWN, kinds_of
-from kappa.tools.tables import Place, Rate, least_trials
+from tests.fault_campaign import jobs
+from tests.fault_campaign.faults import Kind
+from tests.fault_campaign.kinds import KINDS, SEEN_BY, can_see, false_diagnoses
+from tests.fault_campaign.outcomes import Outcome, Settings
+from tests.fault_campaign.own import OWN, kinds_of
+from tests.tables import Place, Rate, least_trials
 
 # Target for a hang.
 NAMED_WITHIN_S = 60

@@ -5,7 +5,6 @@ The suite must name no node, lose no measurement, end with a message that names 
 
 import contextlib
 import itertools
-import json
 import os
 import pathlib
 import re
@@ -23,12 +22,12 @@ from typing import IO, Any
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.processes import end
 from kappa.core.record.journal import journal_of
-from kappa.core.vocabulary.tables import as_markdown
-from kappa.tools.fault_campaign.beside import MIB
-from kappa.tools.fault_campaign.cluster import SITE, Cluster
-from kappa.tools.fault_campaign.faults import SOURCES
-from kappa.tools.fault_campaign.outcomes import NO_VERDICT, read_verdict
-from kappa.tools.fault_campaign.rounds import ENDING_SECONDS, KAPPA, MODE, PARTITION, ROUND_SECONDS
+from kappa.core.vocabulary.check_pages import as_markdown
+from tests.fault_campaign.beside import MIB
+from tests.fault_campaign.cluster import SITE, Cluster
+from tests.fault_campaign.faults import SOURCES
+from tests.fault_campaign.outcomes import NO_VERDICT, read_verdict
+from tests.fault_campaign.rounds import ENDING_SECONDS, KAPPA, MODE, PARTITION, ROUND_SECONDS, judge
 
 CHECKS = ("PartitionState", "PartitionHealth", "NodeSweep", "NodeScratch", "PairSweep")
 SHORT = ("PartitionState",)
@@ -270,7 +269,8 @@ def _disturbed(cluster: Cluster, disturbance: Disturbance) -> Disturbed:
                 seconds = time.monotonic() - began
                 end(process, ENDING_SECONDS)
                 doing.join()
-            verdict = _judged(cluster, results)
+            reports = sorted(results.glob("runs/*/run-report.json"))
+            verdict = judge(cluster, reports[0]) if reports else None
             # For the next one the cause is gone, as when somebody has mended it.
             (results / "filled").unlink(missing_ok=True)
             after, told = _validate(cluster, {"KAPPA_RESULTS": str(results)}, SHORT, subprocess.PIPE).communicate()
@@ -297,17 +297,6 @@ def _validate(
         env={**cluster.environment(), **environment}, stdout=said, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
     )  # fmt: skip
-
-
-def _judged(cluster: Cluster, results: pathlib.Path) -> dict[str, Any] | None:
-    reports = sorted(results.glob("runs/*/run-report.json"))
-    if not reports:
-        return None
-    said = cluster.state.with_name("disturbed.json")
-    said.unlink(missing_ok=True)
-    command = [str(KAPPA), "verdict", str(reports[0]), "--json", str(said)]
-    subprocess.run(command, env=cluster.environment(), capture_output=True, check=False)
-    return dict(json.loads(said.read_text(encoding="utf-8"))) if said.exists() else None
 
 
 def verdict_in(said: str) -> str:

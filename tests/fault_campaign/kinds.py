@@ -1,8 +1,8 @@
 """List every kind of fault, with the checks that can see it, and the diagnoses that would be wrong."""
 
-from kappa.tools.fault_campaign import faults, jobs, node_state, packets, started
-from kappa.tools.fault_campaign.outcomes import Outcome
 from reports.verdict.confirm import Diagnosis
+from tests.fault_campaign import faults, jobs, node_state, packets, started
+from tests.fault_campaign.outcomes import Outcome
 
 # The order of the kinds in a block before the random draw. Another order changes the rounds of a seed.
 _ALL = (

@@ -21,9 +21,9 @@ from kappa.core.ground.folders import site_folder
 from kappa.core.record.evidence import Figure, PerNode, Provenance
 from kappa.core.record.model import RecordedCase, Report, Run, SessionInfo
 from kappa.core.sites.load import Site
-from kappa.tools.tables import Rate
 from reports.nightly.night import MAIN, RECORD, NightRecord
 from reports.nightly.publish import publish
+from tests.tables import Rate
 
 SITE, PARTITION = "embedded", "cpu"
 NODES = ("node1", "node2", "node3", "node4")

@@ -1,8 +1,9 @@
 """Simulate nodes with a known fault or none, and count what learned bounds and nights find.
 
-The code that judges a site's history judges them.
+The code that judges a site's history judges them. With the default options, this takes half an hour.
 """
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from kappa.core.vocabulary.tables import as_markdown
-from kappa.tools.tables import Place
+from kappa.core.vocabulary.check_pages import as_markdown
 from reports.history.dataset import MetricSeries
 from reports.history.judgement import false_alarms_of, judge_all
 from reports.history.robust_statistics import Array
 from reports.learn.limits import RefusedError, healthy, learn_limits
 from reports.learn.proposals import sensitivity_of
+from tests.tables import Place, add_table
 
 PLACE = Place("<!-- power: begin -->", "<!-- power: end -->")
 SLOW_DOWNS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2)
@@ -280,3 +281,19 @@ def _healthy(months: int) -> list[str]:
 def most_a_month(alarms: int, months: int) -> float:
     """Return the one-sided 95 % upper bound of the rate per month (Garwood 1936), if alarms are independent."""
     return float(stats.chi2.ppf(0.95, 2 * (alarms + 1))) / 2 / months
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.power", description=__doc__)
+    parser.add_argument("--trials", type=int, default=400, metavar="N", help="trials of each figure (default: 400)")
+    parser.add_argument("--months", type=int, default=12, metavar="N", help="months of a healthy site (default: 12)")
+    add_table(parser)
+    options = parser.parse_args()
+    text = tables(options.trials, options.months)
+    print(text)
+    if options.table:
+        PLACE.write(options.table, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,9 @@ import random
 import shutil
 from collections.abc import Iterator
 
-from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.faults import Fault, Kind, between, preloaded, replaced
-from kappa.tools.fault_campaign.node_state import lower_limit
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import Fault, Kind, between, preloading, replaced
+from tests.fault_campaign.node_state import lower_limit
 
 _CONFIGURATION = "/etc/slurm/slurm.conf"
 _SCRIPTS = "/run/scripts-$(uname -n)"
@@ -41,59 +41,43 @@ time.sleep(3600)
 """
 
 
-def of_slurmd(command: str, told: str, *ranges: range) -> Fault:
+def of_slurmd(command: str, detail: str, *ranges: range) -> Fault:
     """Return a fault that changes an attribute of slurmd and all that it starts, by a command with ``$pid``."""
     # The node's end after the round removes it.
-    return between(f'pid=$(pidof slurmd); {command}', "true", told, *ranges)
+    return between(f'pid=$(pidof slurmd); {command}', "true", detail, *ranges)
 
 
-def restarted(option: int, value: int, told: str) -> Fault:
+def restarted(option: int, value: int, detail: str) -> Fault:
     """Return a fault that restarts slurmd with an option of prctl(2)."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
         script = 'setsid python3 -s -c "$1" "$(pidof slurmd)" "$2" "$3" > /dev/null 2>&1 < /dev/null; sleep 2'
         cluster.on(node, script, _RESTART_WITH, str(option), str(value))
-        yield told
+        yield detail
 
     return fault
 
 
-@contextlib.contextmanager
-def slurm_runs(cluster: Cluster, node: str, option: str, script: str) -> Iterator[None]:
-    """Name another script for ``option``, for instance Prolog, in the node's slurm.conf."""
-    file = f"{_SCRIPTS}/run"
-    cluster.on(node, f'mkdir -p {_SCRIPTS}; printf "#!/bin/bash\\n%s\\n" "$1" > {file}; chmod 755 {file}', script)
-    make = f'cp "$path" "$fake"; echo "{option}={file}" >> "$fake"'
-    try:
-        with replaced(cluster, node, _CONFIGURATION, make):
-            cluster.on(node, "kill -HUP $(pidof slurmd); sleep 1")
-            yield
-    finally:
-        cluster.on(node, f"rm -rf {_SCRIPTS}; kill -HUP $(pidof slurmd)")
+def slurm_runs(option: str, script: str, detail: str, *values: str) -> Fault:
+    """Return a fault that names another script for ``option``, for instance Prolog, in the node's slurm.conf.
 
+    ``script`` and ``detail`` show one of ``values``.
+    """
 
-def slow_script(option: str) -> Fault:
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-        seconds = draw.choice([5, 10, 25])
-        with slurm_runs(cluster, node, option, f"sleep {seconds}"):
-            yield f"{seconds} s"
+        value, file = draw.choice(values or ("",)), f"{_SCRIPTS}/run"
+        put = f'mkdir -p {_SCRIPTS}; printf "#!/bin/bash\\n%s\\n" "$1" > {file}; chmod 755 {file}'
+        cluster.on(node, put, script.format(value))
+        try:
+            with replaced(cluster, node, _CONFIGURATION, f'cp "$path" "$fake"; echo "{option}={file}" >> "$fake"'):
+                cluster.on(node, "kill -HUP $(pidof slurmd); sleep 1")
+                yield detail.format(value)
+        finally:
+            cluster.on(node, f"rm -rf {_SCRIPTS}; kill -HUP $(pidof slurmd)")
 
     return fault
-
-
-@contextlib.contextmanager
-def variable_of_tasks(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    setting = draw.choice(["OMP_NUM_THREADS=1", "OMPI_MCA_btl_tcp_sndbuf=4096", "MALLOC_ARENA_MAX=1", "SITE_PROFILE=x"])
-    with slurm_runs(cluster, node, "TaskProlog", f"echo export {setting}"):
-        yield setting
-
-
-@contextlib.contextmanager
-def failing_prolog_of_tasks(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with slurm_runs(cluster, node, "TaskProlog", "exit 1"):
-        yield "exit status 1"
 
 
 @contextlib.contextmanager
@@ -149,24 +133,6 @@ def hung_home(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
             folder.rmdir()  # unless the user has settings there
 
 
-@contextlib.contextmanager
-def slow_fsync(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=200000", "-DOPEN_US=0", "-DEVERY=0"):
-        yield "0.2 s slower"
-
-
-@contextlib.contextmanager
-def slow_opens(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=0", "-DOPEN_US=5000", "-DEVERY=0"):
-        yield "5 ms slower"
-
-
-@contextlib.contextmanager
-def failing_reads(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "slow_files.c", "-DFSYNC_US=0", "-DOPEN_US=0", "-DEVERY=1000"):
-        yield "1 of 1000"
-
-
 OF_TASKS = (
     Kind("low priority", False, "processes that Slurm starts on the node have a nice value of 5–19",
          of_slurmd('renice --priority "$1" --pid "$pid" > /dev/null', "nice {}", range(5, 20))),
@@ -184,18 +150,26 @@ OF_TASKS = (
          lower_limit("cpu", range(1000, 2001, 100), "{} s")),
     Kind("setting of a disk's queue", False,
          "the queue of `/scratch`'s disk has another read-ahead, depth or merge setting", queue_setting),
-    Kind("variable of tasks", False, "a prolog of tasks sets a variable on the node", variable_of_tasks),
+    Kind("variable of tasks", False, "a prolog of tasks sets a variable on the node", slurm_runs(
+        "TaskProlog", "echo export {}", "{}", "OMP_NUM_THREADS=1", "OMPI_MCA_btl_tcp_sndbuf=4096", "MALLOC_ARENA_MAX=1",
+        "SITE_PROFILE=x")),
     Kind("other python3", False, "another `python3` comes first in PATH", other_python),
 )  # fmt: skip
 OF_JOBS = (
     Kind("results not executable", True, "the folder of results is mounted `noexec`", not_executable),
-    Kind("failing prolog of tasks", True, "Slurm's prolog of tasks fails on the node", failing_prolog_of_tasks),
+    Kind("failing prolog of tasks", True, "Slurm's prolog of tasks fails on the node", slurm_runs(
+        "TaskProlog", "exit 1", "exit status 1")),
     Kind("hung home", True, "a folder in the user's home does not answer", hung_home),
-    Kind("slow prolog", False, "Slurm's prolog takes 5–25 s on the node", slow_script("Prolog")),
-    Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slow_script("Epilog")),
-)
+    Kind("slow prolog", False, "Slurm's prolog takes 5–25 s on the node", slurm_runs(
+        "Prolog", "sleep {}", "{} s", "5", "10", "25")),
+    Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slurm_runs(
+        "Epilog", "sleep {}", "{} s", "5", "10", "25")),
+)  # fmt: skip
 OF_FILES = (
-    Kind("slow fsync", False, "fsync takes 0.2 s longer", slow_fsync, preloads=True),
-    Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", slow_opens, preloads=True),
-    Kind("failing reads", False, "one in 1000 reads of `/scratch` fails", failing_reads, preloads=True),
-)
+    Kind("slow fsync", False, "fsync takes 0.2 s longer", preloading(
+        "slow_files.c", "0.2 s slower", "-DFSYNC_US=200000", "-DOPEN_US=0", "-DEVERY=0"), preloads=True),
+    Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", preloading(
+        "slow_files.c", "5 ms slower", "-DFSYNC_US=0", "-DOPEN_US=5000", "-DEVERY=0"), preloads=True),
+    Kind("failing reads", False, "one in 1000 reads of `/scratch` fails", preloading(
+        "slow_files.c", "1 of 1000", "-DFSYNC_US=0", "-DOPEN_US=0", "-DEVERY=1000"), preloads=True),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Write the vocabulary as the tables of ``docs/site-reference.md``."""
+"""Write the vocabulary, and the keys of a site's files, as the tables of ``docs/site-reference.md``."""
 
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -7,6 +7,10 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
+from kappa.core.sites.description import Environment, Partition, SiteFile
+from kappa.core.sites.expected import Expected
+from kappa.core.sites.references import Source
+from kappa.core.vocabulary.check_pages import as_markdown
 from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import MODES
@@ -17,7 +21,7 @@ _MOST_NAMES = 6
 _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
 
 
-def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
+def site_reference(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
     """Return each table as Markdown, by its title."""
     return {
         "partition features": as_markdown([("feature", "the partition", "read by"), *_partition_features(checks)]),
@@ -28,8 +32,13 @@ def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
         "modes": as_markdown(
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
         ),
-        "keep": keys(Keep),
-        "quarantine": keys(QuarantineRule),
+        "site keys": _keys(SiteFile, apart=(Partition, Environment, QuarantineRule, Keep)),
+        "partition keys": _keys(Partition),
+        "environment keys": _keys(Environment),
+        "expected keys": _keys(Expected),
+        "source keys": _keys(Source),
+        "keep": _keys(Keep),
+        "quarantine": _keys(QuarantineRule),
         "evidence against a node": as_markdown(
             [("kind", "the finding"), *((f"`{kind}`", meaning) for kind, meaning in EVIDENCE.items())]
         ),
@@ -40,12 +49,6 @@ def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
             ]
         ),
     }
-
-
-def as_markdown(rows: Iterable[tuple[str, ...]]) -> str:
-    """Return ``rows`` as a Markdown table; the first row is the header."""
-    header, *others = (tuple(cell.replace("|", r"\|") for cell in row) for row in rows)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *others))
 
 
 def _ticked(names: Iterable[str]) -> str:
@@ -76,7 +79,7 @@ class _Key(NamedTuple):
     read_by: str
 
 
-def keys(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]] = ()) -> str:
+def _keys(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]] = ()) -> str:
     """Return the keys of ``table`` and of the mappings in it, as Markdown.
 
     :param apart: structures that have a table of their own.
@@ -94,7 +97,7 @@ def _keys_of(table: type[msgspec.Struct], apart: Collection[type[msgspec.Struct]
         meta = next(one for one in get_args(kind)[1:] if one.extra)
         unit = f", {meta.extra['unit']}" if meta.extra["unit"] else ""
         default = meta.extra["default"] or _default(field)
-        yield _Key(f"`{name}`", f"{type_name(kind)}{unit}", default, meta.description, meta.extra["read_by"])
+        yield _Key(f"`{name}`", f"{_type_name(kind)}{unit}", default, meta.description, meta.extra["read_by"])
         for inner, between in _structures(kind):
             if inner not in apart and _is_described(inner):
                 yield from _keys_of(inner, apart, f"{name}{between}.")
@@ -137,17 +140,17 @@ def _tunables(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]
     yield from rows
 
 
-def type_name(kind: Any) -> str:
+def _type_name(kind: Any) -> str:
     """Return a type in the words of the tables."""
     if get_origin(kind) is Annotated:
-        return type_name(get_args(kind)[0])
+        return _type_name(get_args(kind)[0])
     inner = [part for part in get_args(kind) if part is not NoneType]
     if isinstance(kind, UnionType) or get_origin(kind) is typing.Union:
-        return " or ".join(dict.fromkeys(type_name(part) for part in inner))
+        return " or ".join(dict.fromkeys(_type_name(part) for part in inner))
     if get_origin(kind) is typing.Literal:
         return " or ".join(f"`{value}`" for value in inner)
     if get_origin(kind) is list:
-        return f"list of {type_name(inner[0])}"
+        return f"list of {_type_name(inner[0])}"
     if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return "mapping"
     return _NAMES.get(kind, "any")

@@ -12,8 +12,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 
-from kappa.tools.fault_campaign.cluster import ROOT, Cluster, freezer, limited
-from kappa.tools.fault_campaign.faults import Fault, Kind, between, other_file, replaced, running
+from tests.fault_campaign.cluster import ROOT, Cluster, freezer, limited
+from tests.fault_campaign.faults import ANOTHER_BUILD, LIBRARIES, Fault, Kind, between, other_file, process, replaced
 
 # As in `reframe_checks/base/hang_watch.py`.
 HANG_FILE = "hang.json"
@@ -23,10 +23,8 @@ _NOTE = "fault-put"
 #: machine.
 SUBCOMMANDS = {"pairs": 0.4, "node": 0.9}
 # Open MPI reads CONFIGURATION on every node, before it knows other nodes. Slurm's plug-in and MPI load PMIX.
-CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"/usr/lib/{os.uname().machine}-linux-gnu/libpmix.so.2"
-# The copy works like the original.
-_ANOTHER_BUILD = 'cp "$path" "$fake"; printf "another build" >> "$fake"'
-_COMPONENTS = f"/usr/lib/{os.uname().machine}-linux-gnu/openmpi/lib/openmpi3/"
+CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"{LIBRARIES}/libpmix.so.2"
+_COMPONENTS = [f"{LIBRARIES}/openmpi/lib/openmpi3/mca_{name}.so" for name in ("btl_tcp", "pml_ob1", "coll_tuned")]
 _FIRST_ON_PATH = """
 mkdir -p /run/first-$(uname -n); cp -a /usr/local/bin/. /run/first-$(uname -n)
 printf '#!/bin/sh\\nexec /usr/bin/mpirun "$@"\\n' > /run/first-$(uname -n)/mpirun
@@ -59,16 +57,6 @@ done
 """
 
 
-# ---- software -------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def other_component(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    name = draw.choice(["mca_btl_tcp", "mca_pml_ob1", "mca_coll_tuned"])
-    with other_file(f"{_COMPONENTS}{name}.so", _ANOTHER_BUILD)(cluster, node, draw) as told:
-        yield told
-
-
 # ---- ranks ----------------------------------------------------------------------------------------------------------
 
 
@@ -80,13 +68,6 @@ def withheld_cores(cluster: Cluster, node: str, draw: random.Random) -> Iterator
         settings = {"cpuset.mems": pathlib.Path(domains).read_text(encoding="ascii").strip(), **settings}
     with limited(cluster, node, "cpuset", settings):
         yield f"core {core} alone is left"
-
-
-@contextlib.contextmanager
-def moved_ranks(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    core = draw.choice(sorted(os.sched_getaffinity(0)))
-    with running(cluster, node, _MOVES, str(core)):
-        yield f"to core {core}"
 
 
 # ---- hangs ----------------------------------------------------------------------------------------------------------
@@ -115,15 +96,10 @@ def seconds_to_name(cluster: Cluster, since: float) -> float | None:
     first = min(found, key=lambda path: path.stat().st_mtime)
     if note.exists():
         return round(first.stat().st_mtime - note.stat().st_mtime, 1)
-    return _after_s(first)
+    return float(json.loads(first.read_text(encoding="utf-8").splitlines()[0])["after_s"])
 
 
-def _after_s(path: pathlib.Path) -> float:
-    line, _, _ = path.read_text(encoding="utf-8").partition("\n")
-    return float(json.loads(line)["after_s"])
-
-
-def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
+def meanwhile(do: Callable[[Cluster, str, int], None], detail: str) -> Fault:
     """Return a fault that calls ``do(cluster, node, pid)`` once, at a random time after a drawn subcommand starts."""
 
     @contextlib.contextmanager
@@ -144,7 +120,7 @@ def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
         waiting = threading.Thread(target=wait_and_do)
         waiting.start()
         try:
-            yield told.format(subcommand=subcommand, later_s=later_s)
+            yield detail.format(subcommand=subcommand, later_s=later_s)
         finally:
             over.set()
             waiting.join()
@@ -160,8 +136,8 @@ def stop(_: Cluster, __: str, pid: int) -> None:
 def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     with freezer(cluster, node) as freeze:
         put = meanwhile(lambda _, __, pid: freeze(pid), "{subcommand} frozen {later_s} s after its start")
-        with put(cluster, node, draw) as told:
-            yield told
+        with put(cluster, node, draw) as detail:
+            yield detail
 
 
 def power_off(cluster: Cluster, node: str, _: int) -> None:
@@ -170,31 +146,32 @@ def power_off(cluster: Cluster, node: str, _: int) -> None:
 
 @contextlib.contextmanager
 def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    path, make, told = draw.choice([
+    path, make, detail = draw.choice([
         (CONFIGURATION, 'mkfifo "$fake"', "it waits for ever for its configuration file"),
         (PMIX, 'head -c 4096 /dev/urandom > "$fake"', "its PMIx library is damaged"),
     ])  # fmt: skip
     with replaced(cluster, node, path, make):
-        yield told
+        yield detail
 
 
 OF_USERS = (
     Kind("user unknown", False, "the node does not know a user", other_file(
-        "/etc/passwd", 'sed "/^games:/d" "$path" > "$fake"')),
+        'sed "/^games:/d" "$path" > "$fake"', "/etc/passwd")),
     Kind("other number", False, "a user has another user ID on the node", other_file(
-        "/etc/passwd", 'sed "s/^games:x:5:/games:x:4005:/" "$path" > "$fake"')),
+        'sed "s/^games:x:5:/games:x:4005:/" "$path" > "$fake"', "/etc/passwd")),
     Kind("other group", False, "a user's group has another name on the node", other_file(
-        "/etc/group", 'sed "s/^games:/players:/" "$path" > "$fake"')),
+        'sed "s/^games:/players:/" "$path" > "$fake"', "/etc/group")),
 )  # fmt: skip
 OF_SOFTWARE = (
     Kind("other mpirun", False, "another `mpirun` comes first on the node's PATH", between(
         _FIRST_ON_PATH, "umount --lazy /usr/local/bin; rm -rf /run/first-$(uname -n)", "/usr/local/bin/mpirun")),
-    Kind("other MPI component", False, "a component of Open MPI is another build", other_component),
-    Kind("other fio", False, "`fio` is another build", other_file("/usr/bin/fio", _ANOTHER_BUILD)),
+    Kind("other MPI component", False, "a component of Open MPI is another build", other_file(
+        ANOTHER_BUILD, *_COMPONENTS)),
+    Kind("other fio", False, "`fio` is another build", other_file(ANOTHER_BUILD, "/usr/bin/fio")),
     Kind("other MPI settings", False, "Open MPI reads other parameters on the node", other_file(
-        "/etc/openmpi/openmpi-mca-params.conf", 'cp "$path" "$fake"; echo "btl_tcp_links = 2" >> "$fake"')),
+        'cp "$path" "$fake"; echo "btl_tcp_links = 2" >> "$fake"', CONFIGURATION)),
     Kind("library not found", True, "the node lacks a library that `fio` needs", other_file(
-        f"/usr/lib/{os.uname().machine}-linux-gnu/libaio.so.1", 'echo damaged > "$fake"')),
+        'echo damaged > "$fake"', f"{LIBRARIES}/libaio.so.1")),
     Kind("header missing", False, "the node has no `mpi.h`", between(
         "mount -t tmpfs tmpfs /usr/lib/$(uname -m)-linux-gnu/openmpi/include",
         "umount --lazy /usr/lib/$(uname -m)-linux-gnu/openmpi/include", "no mpi.h")),
@@ -205,8 +182,9 @@ OF_NETWORK = (
 )  # fmt: skip
 OF_RANKS = (
     Kind("withheld cores", False, "a cpuset leaves jobs only one core of the node", withheld_cores),
-    Kind("moved ranks", False, "a program on the node moves all ranks and threads to one core", moved_ranks),
-)
+    Kind("moved ranks", False, "a program on the node moves all ranks and threads to one core", process(
+        _MOVES, "to core {}", sorted(os.sched_getaffinity(0)))),
+)  # fmt: skip
 OF_HANGS = (
     Kind("stopped rank", True, "SIGSTOP stops a rank of `PairSweep` or `NodeSweep`",
          meanwhile(stop, "{subcommand} stopped {later_s} s after its start")),

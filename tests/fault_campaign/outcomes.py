@@ -1,18 +1,16 @@
 """Read the outcomes of rounds from a verdict's JSON (``reports/verdict/summary.py``), and keep them in a folder."""
 
-import contextlib
 import dataclasses
-import json
 import pathlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kappa.core.ground.errors import InputError
-from kappa.core.ground.locks import locked
+import msgspec
+
 from kappa.core.ground.whole_files import write_atomically
-from kappa.tools.fault_campaign.cluster import CampaignError
 from reports.verdict.confirm import Diagnosis
+from tests.fault_campaign.cluster import CampaignError
 
 NO_VERDICT = "none"
 # More than the number of rounds of a campaign.
@@ -43,14 +41,13 @@ class Outcome:
     unstable: tuple[str, ...]
     suspects: tuple[str, ...]
     incomplete: tuple[str, ...]
-    reasons: tuple[str, ...]
     seconds: float
     load_1min: float
     report: str
     diagnoses: tuple[tuple[str, str], ...]
     blamed: dict[str, list[str]]
-    named_after_s: float | None = None
-    observed: tuple[str, ...] = ()
+    named_after_s: float | None
+    observed: tuple[str, ...]
 
     @property
     def names_a_node(self) -> bool:
@@ -74,30 +71,15 @@ class Outcome:
     def named_alone(self) -> bool:
         return self.node is not None and self.suspects == (self.node,)
 
-    def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> "Outcome":
-        """Make an outcome from its record.
-
-        :raises TypeError: a key is missing or unknown.
-        """
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
-        }
-        if "diagnoses" in record:
-            values["diagnoses"] = tuple(map(tuple, record["diagnoses"]))
-        return cls(**values)
-
 
 def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
     """Return the fields of an :class:`Outcome` from the verdict; ``None`` stands for a run that cannot be judged."""
     if verdict is None:
         empty: tuple[str, ...] = ()
-        lists = ("checks", "failed", "unstable", "suspects", "observed", "incomplete", "reasons", "diagnoses")
+        lists = ("checks", "failed", "unstable", "suspects", "observed", "incomplete", "diagnoses")
         return {"verdict": NO_VERDICT, **dict.fromkeys(lists, empty), "blamed": {}}
     cases = verdict["cases"]
+    diagnoses = {(_check(case), case["diagnosis"]) for case in cases if case["diagnosis"] in _DIAGNOSES}
 
     def checks(wanted: Any) -> tuple[str, ...]:
         return tuple(sorted({_check(case) for case in cases if wanted(case)}))
@@ -110,18 +92,13 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
         "suspects": tuple(suspect["node"] for suspect in verdict["suspects"]),
         "observed": tuple(seen["node"] for seen in verdict["observations"]),
         "incomplete": tuple(" ".join(filter(None, (gap["what"], gap["where"]))) for gap in verdict["incomplete"]),
-        "reasons": tuple(case["operator_line"] for case in cases if case["operator_line"]),
-        "diagnoses": tuple(sorted({(_check(case), case["diagnosis"]) for case in cases if _measured_again(case)})),
+        "diagnoses": tuple(sorted(diagnoses)),
         "blamed": _blamed(cases),
     }
 
 
 def _check(case: dict[str, Any]) -> str:
     return str(case["check_class"] or case["name"])
-
-
-def _measured_again(case: dict[str, Any]) -> bool:
-    return case["diagnosis"] in _DIAGNOSES
 
 
 def _blamed(cases: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
@@ -161,18 +138,6 @@ class CampaignFolder:
     def results(self) -> pathlib.Path:
         return self.path / "results"
 
-    def lock(self) -> None:
-        """Lock the folder until the process ends.
-
-        :raises CampaignError: another campaign uses the folder.
-        """
-        held = contextlib.ExitStack()
-        try:
-            held.enter_context(locked(self.path / "lock"))
-        except InputError as err:
-            raise CampaignError(f"{self.path}: another campaign runs here, or: {err}") from err
-        self._held = held.pop_all()  # until the process ends
-
     def begin(self, settings: Settings) -> None:
         """Record the settings, or compare them with the recorded ones.
 
@@ -180,7 +145,7 @@ class CampaignFolder:
         """
         path = self.path / "campaign.json"
         if not path.exists():
-            write_atomically(path, json.dumps(dataclasses.asdict(settings)) + "\n")
+            write_atomically(path, msgspec.json.encode(settings).decode())
         elif self.settings() != settings:
             raise CampaignError(f"{path}: the folder has another campaign ({self.settings()}): choose another --state")
 
@@ -191,10 +156,8 @@ class CampaignFolder:
         """
         path = self.path / "campaign.json"
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            own = str(record.get("plant", "")), str(record.get("mend", ""))
-            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())), *own)
-        except (OSError, ValueError, KeyError, TypeError) as err:
+            return msgspec.json.decode(path.read_bytes(), type=Settings)
+        except (OSError, msgspec.MsgspecError) as err:
             raise CampaignError(f"{path}: expected the settings of a campaign: {err}") from err
 
     def outcomes(self) -> list[Outcome]:
@@ -206,13 +169,13 @@ class CampaignFolder:
         found = []
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
             try:
-                found.append(Outcome.from_json(json.loads(line)))
-            except (ValueError, TypeError) as err:
+                found.append(msgspec.json.decode(line, type=Outcome))
+            except msgspec.MsgspecError as err:
                 raise CampaignError(f"{path}, line {number}: expected the outcome of a round: {err}") from err
         return found
 
     def add(self, outcome: Outcome) -> None:
-        lines = [json.dumps(each.to_json(), ensure_ascii=False) for each in (*self.outcomes(), outcome)]
+        lines = [msgspec.json.encode(each).decode() for each in (*self.outcomes(), outcome)]
         write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")
 
 

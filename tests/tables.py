@@ -1,5 +1,6 @@
 """Rates with confidence intervals, and the places of generated tables in pages."""
 
+import argparse
 import math
 import pathlib
 from dataclasses import dataclass
@@ -74,3 +75,9 @@ class Place:
         :raises InputError: as :meth:`page`, or the page cannot be written.
         """
         write_atomically(path, self.page(path, text), 0o644)
+
+
+def add_table(to: argparse.ArgumentParser) -> None:
+    to.add_argument(
+        "--table", metavar="FILE", type=pathlib.Path, help="write the tables between the markers of this Markdown file"
+    )

@@ -7,13 +7,13 @@ import contextlib
 import random
 from collections.abc import Iterator
 
-from kappa.tools.fault_campaign.cluster import NODES, Cluster
-from kappa.tools.fault_campaign.faults import Fault, Kind, between, other_file, replaced, running
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import ADDRESS, Fault, Kind, between, other_file, other_node, process, replaced
 
 
 @contextlib.contextmanager
 def name_of_another(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    other = draw.choice([name for name in NODES if name != node])
+    other = other_node(node, draw)
     cluster.on(node, 'hostname "$1"', other)
     try:
         yield f"calls itself {other}"
@@ -21,58 +21,20 @@ def name_of_another(cluster: Cluster, node: str, draw: random.Random) -> Iterato
         cluster.on(node, 'hostname "$1"', node)
 
 
-@contextlib.contextmanager
-def wrong_name(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    cluster.on(node, 'hostname "$1"', f"new-{node}")
-    try:
-        yield f"calls itself new-{node}"
-    finally:
-        cluster.on(node, 'hostname "$1"', node)
-
-
-@contextlib.contextmanager
-def large_process(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    mib = draw.randrange(1200, 3000, 100)
-    with running(cluster, node, "import sys, time; kept = b'x' * (int(sys.argv[1]) << 20); time.sleep(3600)", str(mib)):
-        yield f"a process of {mib} MiB"
-
-
-@contextlib.contextmanager
-def zombies(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    count = draw.randrange(50, 301, 50)
-    program = "import os, sys, time\nfor _ in range(int(sys.argv[1])):\n    os.fork() or os._exit(0)\ntime.sleep(3600)"
-    with running(cluster, node, program, str(count)):
-        yield f"{count} zombies"
-
-
-@contextlib.contextmanager
-def process_of_another_job(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    program = "import os, time\nif 'SLURM_JOB_ID' not in os.environ:\n"
-    program += "    os.execvpe('sleep', ['sleep', '3600'], {**os.environ, 'SLURM_JOB_ID': '1'})"
-    with running(cluster, node, program):
-        yield "a process of job 1"
-
-
-def lower_limit(option: str, values: range, told: str) -> Fault:
+def lower_limit(option: str, values: range, detail: str) -> Fault:
     """Return a fault that lowers a limit of slurmd and all programs that it starts, by an option of prlimit(1)."""
     # The limit cannot be raised again. The node's end after the round removes it.
-    return between(f'prlimit --pid "$(pidof slurmd)" "--{option}=$1:$1"', "true", told, values)
+    return between(f'prlimit --pid "$(pidof slurmd)" "--{option}=$1:$1"', "true", detail, values)
 
 
 @contextlib.contextmanager
 def no_way(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    other = draw.choice([name for name in NODES if name != node])
-    cluster.on(node, f'{_ADDRESS}; ip route add blackhole "$address/32"', other)
+    other = other_node(node, draw)
+    cluster.on(node, f'{ADDRESS}; ip route add blackhole "$address/32"', other)
     try:
         yield f"to {other}"
     finally:
-        cluster.on(node, f'{_ADDRESS}; ip route del blackhole "$address/32"', other)
-
-
-@contextlib.contextmanager
-def busy_process(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with running(cluster, node, "while True: pass"):
-        yield "an endless loop"
+        cluster.on(node, f'{ADDRESS}; ip route del blackhole "$address/32"', other)
 
 
 @contextlib.contextmanager
@@ -91,6 +53,17 @@ def slow_names(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str
         cluster.on(node, "ip neigh del 192.0.2.1 dev eth0; ip route del 192.0.2.1/32 dev eth0")
 
 
+_ZOMBIES = """
+import os, sys, time
+for _ in range(int(sys.argv[1])):
+    os.fork() or os._exit(0)
+time.sleep(3600)
+"""
+_OF_ANOTHER_JOB = """
+import os
+if "SLURM_JOB_ID" not in os.environ:
+    os.execvpe("sleep", ["sleep", "3600"], {**os.environ, "SLURM_JOB_ID": "1"})
+"""
 _FILL_INODES = """
 import os, sys
 os.mkdir("/scratch/left")
@@ -104,7 +77,6 @@ except OSError:
 for last in range(int(sys.argv[1])):
     os.unlink(f"/scratch/left/{last}")
 """
-_ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
 _SMALLER_DISK = """
 truncate --size="$1M" /var/tmp/smaller-$(uname -n); mkfs.ext4 -q /var/tmp/smaller-$(uname -n)
 mount -o loop /var/tmp/smaller-$(uname -n) /scratch
@@ -127,10 +99,14 @@ KINDS = (
     Kind("full shared memory", False, "`/dev/shm` is full", between(
         "mount -o remount,size=64m /dev/shm; fallocate --length 64M /dev/shm/left",
         "rm -f /dev/shm/left; mount -o remount,size=50% /dev/shm", "64 MiB of 64")),
-    Kind("large process", False, "a process outside all jobs holds 1.2–3 GiB of memory", large_process),
-    Kind("zombies", False, "50–300 processes have ended and their parent has not waited for them", zombies),
-    Kind("process of another job", False, "a process of another job still runs", process_of_another_job),
-    Kind("wrong host name", False, "the node's host name differs from its name in Slurm", wrong_name),
+    Kind("large process", False, "a process outside all jobs holds 1.2–3 GiB of memory", process(
+        "import sys, time; kept = b'x' * (int(sys.argv[1]) << 20); time.sleep(3600)", "a process of {} MiB",
+        range(1200, 3000, 100))),
+    Kind("zombies", False, "50–300 processes have ended and their parent has not waited for them", process(
+        _ZOMBIES, "{} zombies", range(50, 301, 50))),
+    Kind("process of another job", False, "a process of another job still runs", process(_OF_ANOTHER_JOB, "of job 1")),
+    Kind("wrong host name", False, "the node's host name differs from its name in Slurm", between(
+        'hostname "new-$(uname -n)"', 'hostname "$(uname -n | cut -c 5-)"', "calls itself new-NODE")),
     Kind("another's host name", False, "the node has the host name of another node", name_of_another),
     Kind("scratch in memory", False, "`/scratch` is a tmpfs", between(
         "mount -t tmpfs -o size=1g tmpfs /scratch", "umount --lazy /scratch", "a tmpfs of 1 GiB")),
@@ -142,11 +118,11 @@ KINDS = (
     Kind("other mount options", False, "`/scratch` is mounted `sync,noatime`", between(
         "mount -o remount,sync,noatime /scratch", "mount -o remount,async,atime,relatime /scratch", "sync,noatime")),
     Kind("other time zone", False, "the node has another time zone", other_file(
-        "/etc/timezone", 'echo Asia/Tokyo > "$fake"')),
+        'echo Asia/Tokyo > "$fake"', "/etc/timezone")),
     Kind("name not resolved", False, "the node cannot resolve the name of another node", other_file(
-        "/etc/hosts", """sed "/[[:space:]]node$(( ($(uname -n | tr -dc 0-9) % 4) + 1 ))$/d" "$path" > "$fake\"""")),
+        """sed "/[[:space:]]node$(( ($(uname -n | tr -dc 0-9) % 4) + 1 ))$/d" "$path" > "$fake\"""", "/etc/hosts")),
     Kind("home elsewhere", False, "the user has another home folder on the node", other_file(
-        "/etc/passwd", 'sed "s,:/root:,:/nowhere:," "$path" > "$fake"')),
+        'sed "s,:/root:,:/nowhere:," "$path" > "$fake"', "/etc/passwd")),
 )  # fmt: skip
 OF_SCRATCH = (
     Kind("read-only scratch", True, "`/scratch` is read-only, as after disk errors", between(
@@ -171,6 +147,7 @@ OF_SURROUNDINGS = (
     Kind("other congestion control", False, "the node's TCP uses Reno", between(
         "sysctl -q net.ipv4.tcp_congestion_control=reno", "true", "reno")),
     Kind("no way to a node", True, "a route of the node drops all packets to another node", no_way),
-    Kind("busy process", False, "a process outside all jobs keeps a core busy", busy_process),
+    Kind("busy process", False, "a process outside all jobs keeps a core busy", process(
+        "while True: pass", "an endless loop")),
     Kind("slow names", False, "the node first asks a name server that does not answer", slow_names),
 )  # fmt: skip

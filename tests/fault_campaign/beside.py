@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from kappa.tools.fault_campaign.cluster import CampaignError
+from tests.fault_campaign.cluster import CampaignError
 
 # Longer than any round or run.
 LONGEST_S = 3 * 3600

@@ -11,18 +11,32 @@ import random
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from kappa.tools.fault_campaign.cluster import Cluster, cpu_limit, disk_limit, limited
+from tests.fault_campaign.cluster import NODES, Cluster, cpu_limit, disk_limit, limited
 
 Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
 # Slurm notices a lost node after SlurmdTimeout, here 20 s.
 NOTICED_WITHIN_S = 60
 SLOW_S = 10
 SOURCES = pathlib.Path(__file__).parent / "src"
+LIBRARIES = f"/usr/lib/{os.uname().machine}-linux-gnu"
+# The copy works like the original, as another build of the file would.
+ANOTHER_BUILD = 'cp "$path" "$fake"; printf "another build" >> "$fake"'
+# Finds the address of the node $1.
+ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
 _FAKES = "/run/fault-$(uname -n)"
+_LIMIT = 'tc qdisc add dev eth0 root tbf rate "$1mbit" burst 70000 latency 50ms'
+_NO_LIMIT = "tc qdisc del dev eth0 root"
+_LOSSES = """\
+nft "add table inet fault; add chain inet fault input { type filter hook input priority 0 ; }
+add rule inet fault input iifname eth0 numgen random mod 100 < $1 drop"
+"""
+# Restricts every thread of the node's slurmd, and so all programs that it starts, to a list of cores.
+_BIND = 'for pid in $(pidof slurmd); do taskset --all-tasks --cpu-list --pid "{}" "$pid"; done'
+_CORES = sorted(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)
@@ -44,26 +58,27 @@ class Kind:
 # ---- ways to put a fault into a node ---------------------------------------------------------------------------------
 
 
-def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
-    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``told`` shows them."""
+def between(put: str, mend: str, detail: str, *ranges: Sequence[int]) -> Fault:
+    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``detail`` shows them."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
         drawn = [str(draw.choice(numbers)) for numbers in ranges]
         cluster.on(node, put, *drawn)
         try:
-            yield told.format(*drawn)
+            yield detail.format(*drawn)
         finally:
             cluster.on(node, mend, *drawn)
 
     return fault
 
 
-def other_file(path: str, make: str) -> Fault:
-    """Return a fault that replaces the file ``path`` on the node. The script ``make`` writes it to ``$fake``."""
+def other_file(make: str, *paths: str) -> Fault:
+    """Return a fault that replaces one of the files ``paths`` on the node, as `replaced` does."""
 
     @contextlib.contextmanager
-    def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        path = draw.choice(paths)
         with replaced(cluster, node, path, make):
             yield f"another {path}"
 
@@ -81,21 +96,29 @@ def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None
         cluster.on(node, f'{script}; umount --lazy "$path"; rm -rf {_FAKES}', path)
 
 
-@contextlib.contextmanager
-def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterator[None]:
-    """Preload a library into every program that starts from now on, by a copy of /etc with ld.so.preload."""
-    cluster.on(
-        node,
-        f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC -o {_FAKES}/fault.so "$1" "${{@:2}}"; '
-        f"cp -a /etc {_FAKES}/etc; echo {_FAKES}/fault.so > {_FAKES}/etc/ld.so.preload; "
-        f"mount --bind {_FAKES}/etc /etc",
-        str(SOURCES / source),
-        *options,
-    )
-    try:
-        yield
-    finally:
-        cluster.on(node, f"umount --lazy /etc; rm -rf {_FAKES}")
+def preloading(source: str, detail: str, *options: str, values: Sequence[int] = range(1)) -> Fault:
+    """Return a fault that preloads a library into every program that starts from then on, by a copy of /etc.
+
+    :param source: a file of ``SOURCES``; ``options`` of gcc and ``detail`` show one of ``values``.
+    """
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        value = draw.choice(values)
+        cluster.on(
+            node,
+            f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC -o {_FAKES}/fault.so "$1" "${{@:2}}"; '
+            f"cp -a /etc {_FAKES}/etc; echo {_FAKES}/fault.so > {_FAKES}/etc/ld.so.preload; "
+            f"mount --bind {_FAKES}/etc /etc",
+            str(SOURCES / source),
+            *(option.format(value) for option in options),
+        )
+        try:
+            yield detail.format(value)
+        finally:
+            cluster.on(node, f"umount --lazy /etc; rm -rf {_FAKES}")
+
+    return fault
 
 
 @contextlib.contextmanager
@@ -110,39 +133,20 @@ def running(cluster: Cluster, node: str, program: str, *arguments: str) -> Itera
         cluster.on(node, 'kill -KILL -- "-$1" "$1" || true', pid)
 
 
-# ---- network ----------------------------------------------------------------------------------------------------
+def process(program: str, detail: str, values: Sequence[int] = range(1)) -> Fault:
+    """Return a fault that is a Python program in the background. Its argument and ``detail`` show one of ``values``."""
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        value = str(draw.choice(values))
+        with running(cluster, node, program, value):
+            yield detail.format(value)
+
+    return fault
 
 
-def _rate_limit(cluster: Cluster, node: str, mbit: int) -> contextlib.ExitStack:
-    cluster.on(node, 'tc qdisc add dev eth0 root tbf rate "$1mbit" burst 70000 latency 50ms', str(mbit))
-    stack = contextlib.ExitStack()
-    stack.callback(cluster.on, node, "tc qdisc del dev eth0 root")
-    return stack
-
-
-@contextlib.contextmanager
-def slow_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    mbit = draw.randrange(300, 601, 50)
-    with _rate_limit(cluster, node, mbit):
-        yield f"{mbit} Mbit/s"
-
-
-@contextlib.contextmanager
-def limited_link(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with _rate_limit(cluster, node, 200):
-        yield "200 Mbit/s"
-
-
-@contextlib.contextmanager
-def lossy_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    percent = draw.randrange(2, 11)
-    rules = "add table inet fault; add chain inet fault input { type filter hook input priority 0 ; }; "
-    rules += f'add rule inet fault input iifname "eth0" numgen random mod 100 < {percent} drop'
-    cluster.on(node, 'nft "$1"', rules)
-    try:
-        yield f"{percent} % of the packets dropped"
-    finally:
-        cluster.on(node, "nft delete table inet fault")
+def other_node(node: str, draw: random.Random) -> str:
+    return draw.choice([name for name in NODES if name != node])
 
 
 # ---- processor, disk --------------------------------------------------------------------------------------------
@@ -215,33 +219,7 @@ def powered_off(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
     yield "all its processes ended, its network gone"
 
 
-@contextlib.contextmanager
-def wrong_binding(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    core = draw.choice(sorted(os.sched_getaffinity(0)))
-    everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    _bind(cluster, node, str(core))
-    try:
-        yield f"every rank on core {core}"
-    finally:
-        _bind(cluster, node, everywhere)
-
-
-def _bind(cluster: Cluster, node: str, cores: str) -> None:
-    """Restrict every thread of the node's slurmd, and so all programs that it starts, to a list of cores."""
-    cluster.on(node, 'for pid in $(pidof slurmd); do taskset --all-tasks --cpu-list --pid "$1" "$pid"; done', cores)
-
-
 # ---- files: what the node sees in place of the right ones ---------------------------------------------------------
-
-
-@contextlib.contextmanager
-def wrong_library(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    path = f"/usr/lib/{os.uname().machine}-linux-gnu/" + draw.choice(
-        ["libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1"]
-    )
-    # The copy works like the original, as another build of the library would.
-    with replaced(cluster, node, path, 'cp "$path" "$fake"; printf "another build" >> "$fake"'):
-        yield path
 
 
 @contextlib.contextmanager
@@ -253,56 +231,35 @@ def damaged_output(cluster: Cluster, node: str, draw: random.Random) -> Iterator
         yield f"{program} | {damage}"
 
 
-@contextlib.contextmanager
-def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    offset_s = draw.choice([-1, 1]) * draw.randrange(20, 2000) / 1000
-    with preloaded(cluster, node, "wrong_clock.c", f"-DOFFSET_NS={round(offset_s * 1e9)}LL"):
-        yield f"{offset_s:+} s"
-
-
-# ---- bits: computed, remembered or received as fast as ever ---------------------------------------------------------
-
-
-@contextlib.contextmanager
-def wrong_arithmetic(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    with preloaded(cluster, node, "wrong_rounding.c", "-lm"):
-        yield "rounds towards zero"
-
-
-@contextlib.contextmanager
-def flipping_memory(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    period_ms = draw.randrange(1, 11)
-    with preloaded(cluster, node, "flipping_memory.c", f"-DPERIOD_MS={period_ms}", "-pthread"):
-        yield f"a bit every {period_ms} ms"
-
-
-@contextlib.contextmanager
-def wrong_payload(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    every = draw.randrange(3, 10)
-    with preloaded(cluster, node, "wrong_payload.c", f"-DEVERY={every}"):
-        yield f"a bit in one of {every} large reads"
-
-
 KINDS = (
-    Kind("slow link", False, "the node's outgoing traffic is limited to 300–600 Mbit/s", slow_link),
-    Kind("bandwidth-limited link", False, "the node's outgoing traffic is limited to 200 Mbit/s", limited_link),
-    Kind("lossy link", False, "2–10 % of the packets into the node are dropped", lossy_link),
+    Kind("slow link", False, "the node's outgoing traffic is limited to 300–600 Mbit/s", between(
+        _LIMIT, _NO_LIMIT, "{} Mbit/s", range(300, 601, 50))),
+    Kind("bandwidth-limited link", False, "the node's outgoing traffic is limited to 200 Mbit/s", between(
+        _LIMIT, _NO_LIMIT, "{} Mbit/s", [200])),
+    Kind("lossy link", False, "2–10 % of the packets into the node are dropped", between(
+        _LOSSES, "nft delete table inet fault", "{} % of the packets dropped", range(2, 11))),
     Kind("slow CPU", False, "all processes of the node share the time of 0.05–0.1 cores", slow_cpu),
     Kind("slow disk", False, "`/scratch` is limited to 5–20 MB/s", slow_disk),
     Kind("full disk", True, "at most 4 MiB are free on `/scratch`", full_disk),
     Kind("dead slurmd", True, "slurmd is killed", dead_slurmd),
     Kind("powered-off node", True, "all processes and namespaces of the node end", powered_off),
-    Kind("wrong binding", False, "slurmd, and so every rank, may use only one core", wrong_binding),
-    Kind("wrong library", False, "the node has another build of a library that jobs load", wrong_library),
+    Kind("wrong binding", False, "slurmd, and so every rank, may use only one core", between(
+        _BIND.format("$1"), _BIND.format(",".join(map(str, _CORES))), "every rank on core {}", _CORES)),
+    Kind("wrong library", False, "the node has another build of a library that jobs load", other_file(
+        ANOTHER_BUILD, *(f"{LIBRARIES}/{name}" for name in (
+            "libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1")))),
     Kind("damaged output", True, "the output of one of the node's programs is garbled or cut", damaged_output),
-    Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock, preloads=True),
-)
+    Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", preloading(
+        "wrong_clock.c", "{:+} ms", "-DOFFSET_NS={}000000LL", values=[*range(-1999, -19), *range(20, 2000)]),
+        preloads=True),
+)  # fmt: skip
 OF_BITS = (
-    Kind("wrong arithmetic", False, "floating-point results are off in the last bit", wrong_arithmetic, preloads=True),
-    Kind("flipping memory", False, "one bit of the memory of `kappa-measure bits` flips every 1–10 ms", flipping_memory,
-         preloads=True),
-    Kind("wrong payload", False, "one in 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
-         preloads=True),
+    Kind("wrong arithmetic", False, "floating-point results are off in the last bit", preloading(
+        "wrong_rounding.c", "rounds towards zero", "-lm"), preloads=True),
+    Kind("flipping memory", False, "one bit of the memory of `kappa-measure bits` flips every 1–10 ms", preloading(
+        "flipping_memory.c", "a bit every {} ms", "-DPERIOD_MS={}", "-pthread", values=range(1, 11)), preloads=True),
+    Kind("wrong payload", False, "one in 3–9 large pieces of messages arrives with a flipped bit", preloading(
+        "wrong_payload.c", "a bit in one of {} large reads", "-DEVERY={}", values=range(3, 10)), preloads=True),
 )  # fmt: skip
 OF_SPEED = (
     Kind("slow at first", False, "for the first 10 s of `NodeSweep`, the node has the time of 0.05–0.1 cores",

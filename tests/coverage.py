@@ -4,6 +4,7 @@ The data names documents, their measurements, and checks. It does not state whet
 the embedded site, so that it is always true.
 """
 
+import argparse
 import pathlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -17,10 +18,10 @@ from kappa.core.ground.documents import YamlFile, require_sound
 from kappa.core.ground.folders import SUITE
 from kappa.core.sites.derivation import unexplained
 from kappa.core.sites.load import Site
-from kappa.core.vocabulary.checks import CataloguedCheck
+from kappa.core.vocabulary.check_pages import as_markdown
+from kappa.core.vocabulary.checks import CataloguedCheck, catalogue
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import FULL
-from kappa.core.vocabulary.tables import as_markdown
 
 DATA, PAGE = "docs/coverage.yaml", "docs/coverage.md"
 EMBEDDED, FABRICS = SUITE / "site_configs/embedded", SUITE / "site_configs/simulated/fabrics"
@@ -154,3 +155,9 @@ def _cells(row: CoverageRow, text: str) -> tuple[str, ...]:
 
 def _ticked(names: Iterable[str], *, sort: bool = True) -> str:
     return ", ".join(f"`{name}`" for name in (sorted(names) if sort else names))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m tests.coverage", description=__doc__)
+    parser.add_argument("file", type=pathlib.Path, nargs="?", default=SUITE / DATA, help=f"default: {DATA}")
+    print(page(read(parser.parse_args().file, catalogue()), catalogue()))

@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Iterator, Mapping
 
 from kappa.core.ground.clean_text import clean, one_line
-from kappa.tools.fault_campaign.cluster import CampaignError, Cluster
-from kappa.tools.fault_campaign.faults import Fault, Kind
-from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import Outcome, Settings
+from tests.fault_campaign.cluster import CampaignError, Cluster
+from tests.fault_campaign.faults import Fault, Kind
+from tests.fault_campaign.kinds import KINDS
+from tests.fault_campaign.outcomes import Outcome, Settings
 
 OWN = "own command"
 # Output goes to a file: a background process of the command would keep a pipe open.

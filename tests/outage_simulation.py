@@ -1,6 +1,6 @@
 """How often the reliability clause errs, by simulation: histories with a known MTBF, written as outage logs and judged.
 
-The code that judges a contract judges them, too. Run as a module: ``python -m kappa.tools.outage_simulation``.
+The code that judges a contract judges them, too. Run as a module: ``python -m tests.outage_simulation``.
 """
 
 import argparse

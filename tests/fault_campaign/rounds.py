@@ -26,12 +26,11 @@ from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import end
 from kappa.core.vocabulary.checks import catalogue, families
-from kappa.tools.fault_campaign.cluster import SITE, CampaignError, Cluster
-from kappa.tools.fault_campaign.faults import Kind
-from kappa.tools.fault_campaign.jobs import forget_fault, seconds_to_name
-from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import CampaignFolder, Outcome, read_verdict
-from kappa.tools.fault_campaign.own import MendError, kinds_of
+from tests.fault_campaign.cluster import SITE, CampaignError, Cluster
+from tests.fault_campaign.faults import Kind
+from tests.fault_campaign.jobs import forget_fault, seconds_to_name
+from tests.fault_campaign.outcomes import CampaignFolder, Outcome, read_verdict
+from tests.fault_campaign.own import MendError, kinds_of
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 # The partition with all nodes.
@@ -129,19 +128,18 @@ def _said(outcome: Outcome) -> str:
     return f"{fault}: {outcome.verdict}{failed}{named}, {outcome.seconds:.0f} s"
 
 
-def run_round(cluster: Cluster, planned: Round, kinds: Mapping[str, Kind] | None = None) -> Outcome:
+def run_round(cluster: Cluster, planned: Round, kinds: Mapping[str, Kind]) -> Outcome:
     """Run a round on a healthy cluster, mend the fault, and return the outcome.
 
     The round also ends its node, because no command can undo some changes, for instance of an interface's counter. They
     end with the node's namespaces.
 
-    :param kinds: default: all of the suite.
     :raises MendError: the operator's own fault is not mended.
     """
     fault: AbstractContextManager[str] = nullcontext("")
     preloads = False
     if planned.kind is not None and planned.node is not None:
-        kind = (kinds or KINDS)[planned.kind]
+        kind = kinds[planned.kind]
         fault, preloads = kind.put(cluster, planned.node, random.Random(planned.seed)), kind.preloads
     forget_fault(cluster)
     since = time.time()
@@ -164,7 +162,7 @@ def run_round(cluster: Cluster, planned: Round, kinds: Mapping[str, Kind] | None
         load_1min=round(load_1min, 2),
         named_after_s=seconds_to_name(cluster, since),
         report=str(report.relative_to(cluster.results)) if report else "",
-        **read_verdict(judge(cluster, report, expectations(report, preloads)) if report else None),
+        **read_verdict(judge(cluster, report, "--site", str(expectations(report, preloads))) if report else None),
     )
     if unmended:
         unmended.outcome = outcome
@@ -219,11 +217,8 @@ def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
     return own
 
 
-def judge(cluster: Cluster, report: pathlib.Path, site: pathlib.Path) -> dict[str, Any] | None:
-    """Return the verdict by the round's own site, which does not expect the families that a round does not run."""
-    said = report.with_name("verdict.json")
-    options = ["--site", str(site), "--json", str(said)]
-    command = [str(KAPPA), "verdict", str(report), *options]
-    subprocess.run(command, env=cluster.environment(), capture_output=True, timeout=300, check=False)
-    verdict: dict[str, Any] | None = json.loads(said.read_text(encoding="utf-8")) if said.exists() else None
-    return verdict
+def judge(cluster: Cluster, report: pathlib.Path, *options: str) -> dict[str, Any] | None:
+    """Return the verdict on a report; ``None`` if there is none."""
+    command = [str(KAPPA), "verdict", str(report), *options, "--json", "-"]
+    done = subprocess.run(command, env=cluster.environment(), capture_output=True, timeout=300, check=False)
+    return dict(json.loads(done.stdout)) if done.stdout else None
