@@ -10,7 +10,7 @@ BUSY = "busy"
 
 
 def busy_reasons(verdict: Mapping[str, Any]) -> int:
-    """Return the number of reasons why ``verdict`` (``kappa verdict --json``) is INCOMPLETE, or 0 if one is another."""
+    """Return the number of reasons why ``verdict`` (``kappa show --json``) is INCOMPLETE, or 0 if one is another."""
     reasons = verdict["incomplete"]
     only_busy = verdict["verdict"] == "INCOMPLETE" and all(reason["cause"] == BUSY for reason in reasons)
     return len(reasons) if only_busy else 0

@@ -1,4 +1,4 @@
-"""``kappa nightly report`` on stored nights, and its choice of the nodes that are due."""
+"""``kappa night report`` on stored nights, and its choice of the nodes that are due."""
 
 import os
 import pathlib
