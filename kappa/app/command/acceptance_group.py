@@ -17,17 +17,13 @@ _OWN = {
 
 def add_arguments(to: CommandParser) -> None:
     to.describe("Check a contract, clause by clause, with repeated runs.")
-    to.add_commands(
-        {
-            **{name: (summary, functools.partial(_add_own, name)) for name, summary in _OWN.items()},
-            "verify": ("check that a dossier is unaltered", "verify"),
-        }
-    )
+    for name, summary in _OWN.items():
+        to.add_command(name, summary, functools.partial(_add_own, name))
+    to.add_command("verify", "check that a dossier is unaltered", "verify")
 
 
 def _add_own(name: str, to: CommandParser) -> None:
-    to.take_all()
-    to.set_defaults(act=functools.partial(_run, name))
+    to.take_all(functools.partial(_run, name))
 
 
 def _run(name: str, options: argparse.Namespace) -> int:

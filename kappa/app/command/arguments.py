@@ -8,8 +8,8 @@ import json
 import math
 import pathlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError, suggestion
@@ -19,6 +19,7 @@ from kappa.core.ground.whole_files import written_beside
 if TYPE_CHECKING:
     from kappa.core.sites.load import Site
 
+T = TypeVar("T")
 RUN_HELP = (
     "a site (its newest run), a JSON report of ReFrame, or a folder with runs, run-report*.json or report*.json"
     " (the newest one)"
@@ -37,27 +38,28 @@ class CommandParser(argparse.ArgumentParser):
 
     takes_reframe = False
     """Whether arguments after ``--`` are for ReFrame, as ``options.reframe``."""
+    _commands: Any = None
 
     def __init__(self, prog: str | None = None, *, declares: Declares | None = None, **keywords: Any) -> None:
         super().__init__(prog, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **keywords})
         self._declares = declares
 
-    def describe(self, description: str, examples: str = "", run: Run | None = None) -> None:
-        """Set the texts of ``--help``, and the function that runs the command and returns its exit status: ``act``."""
-        self.description = description
-        self.epilog = f"examples:\n{examples}" if examples else None
-        if run:
-            self.set_defaults(act=run)
+    def describe(self, text: str | None, act: Act | None = None) -> None:
+        """Set the text of ``--help``, with its examples last, and the function that acts and returns an exit status."""
+        self.description, examples, self.epilog = (text or "").partition("\nexamples:\n")
+        self.epilog = examples.lstrip() + self.epilog
+        self.set_defaults(act=act)
 
-    def add_commands(self, commands: Commands) -> None:
-        actions = self.add_subparsers(required=True, metavar="ACTION")
-        for name, (summary, declares) in commands.items():
-            actions.add_parser(name, help=summary, declares=declares)
+    def add_command(self, name: str, summary: str, declares: Declares) -> None:
+        self._commands = self._commands or self.add_subparsers(required=True, metavar="ACTION")
+        title = f"{summary[0].upper()}{summary[1:]}."
+        self._commands.add_parser(name, help=summary, description=title, declares=declares)
 
-    def take_all(self) -> None:
+    def take_all(self, act: Act) -> None:
         """Leave all arguments to another program, as ``options.arguments``."""
         self.prefix_chars = "\0"
         self.add_argument("arguments", nargs=argparse.REMAINDER)
+        self.set_defaults(act=act)
 
     def declare(self) -> None:
         """Declare the arguments, once."""
@@ -85,10 +87,8 @@ class CommandParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"there is no {clean(repr(value))}: {near}")
 
 
-Run = Callable[[argparse.Namespace], int]
+Act = Callable[[argparse.Namespace], int]
 Declares = str | Callable[[CommandParser], None]
-Commands = Mapping[str, tuple[str, Declares]]
-"""The summary of each command, and ``declares`` of its parser."""
 
 
 class Looked(argparse.Action):
@@ -99,7 +99,7 @@ class Looked(argparse.Action):
         self._find = find
 
     def __call__(self, parser: object, namespace: object, values: Any, option_string: object = None) -> None:
-        setattr(namespace, self.dest, values and self._find(values))
+        setattr(namespace, self.dest, None if values is None else self._find(values))
 
 
 def add_site(to: argparse.ArgumentParser, *, results: bool = False) -> None:
@@ -127,26 +127,21 @@ def _report(given: str) -> pathlib.Path:
 def add_run(to: argparse.ArgumentParser) -> None:
     add_stored(to, "run")
     to.add_argument(
-        "--site", metavar="SITE", help="judge by this site: a name or a folder with site.yaml (default: the run's site)"
-    )
+        "--site", metavar="SITE", action=Looked, find=_judging_site,
+        help="judge by this site: a name or a folder with site.yaml (default: the run's site)",
+    )  # fmt: skip
     to.add_argument(
         "--mode", metavar="MODE", help="judge by this mode (default: the session's mode, else the site's default mode)"
     )
 
 
-def site_of(options: argparse.Namespace) -> Site | None:
-    """Return the site that ``--site`` names, or None if the option was not given.
-
-    :raises InputError: there is no such site.
-    """
+def _judging_site(given: str) -> Site:
     from kappa.core.sites.load import Site
     from kappa.core.sites.site_file import FILE
 
-    if not options.site:
-        return None
-    folder = pathlib.Path(options.site)
+    folder = pathlib.Path(given)
     if not (folder / FILE).is_file():
-        folder = site_folder(options.site)
+        folder = site_folder(given)
     if not (folder / FILE).is_file():
         raise InputError(f"there is no {clean(str(folder / FILE))}: give --site a site's name, or its folder")
     return Site(folder)
@@ -171,41 +166,42 @@ def add_json(to: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def checked(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return ``parse`` as the type of an argument: its ``InputError`` becomes a message on the argument."""
+def checked(parse: Callable[[str], T], expected: str = "") -> Callable[[str], T]:
+    """Return the type of an argument: ``parse``, or a message on what was expected if it raises ``ValueError``."""
 
-    def convert(text: str) -> Any:
+    def convert(text: str) -> T:
         try:
             return parse(text)
-        except InputError as err:
-            raise argparse.ArgumentTypeError(str(err)) from None
+        except ValueError as err:
+            problem = f"expected {expected}, found {text!r}" if expected else str(err)
+            raise argparse.ArgumentTypeError(problem) from None
 
     return convert
 
 
-name = checked(plain_name)
-
-
-def node_hours(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (0 < value < math.inf):
-        raise argparse.ArgumentTypeError(f"expected node-hours, a number above 0 such as 5 or 0.5, found {text!r}")
+def between(text: str, most: float) -> float:
+    value = float(text)
+    if not 0 < value < most:
+        raise ValueError
     return value
+
+
+name = checked(plain_name)
+node_hours = checked(lambda text: between(text, math.inf), "node-hours, a number above 0 such as 5 or 0.5")
+probability = checked(lambda text: between(text, 1), "a number between 0 and 1")
 
 
 def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Return the type of an argument that is a whole number from ``least`` to ``most``."""
-    expected = f"a whole number of {least} or more" if most == math.inf else f"a number from {least} to {most}"
 
     def convert(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
+            raise ValueError
         return int(text)
 
-    return convert
+    return checked(
+        convert, f"a whole number of {least} or more" if most == math.inf else f"a number from {least} to {most}"
+    )
 
 
 def add_rotation(to: argparse._ActionsContainer, default: int, nights_help: str) -> None:
@@ -214,13 +210,6 @@ def add_rotation(to: argparse._ActionsContainer, default: int, nights_help: str)
         "--repeats", metavar="N", type=whole(1, 20), default=REPEATS,
         help=f"measure each due node N times, to find slow-downs smaller than the noise (default: {REPEATS})",
     )  # fmt: skip
-
-
-def probability(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise ValueError(text)
-    return value
 
 
 def alone(path: pathlib.Path | None) -> bool:
@@ -256,5 +245,5 @@ Words = CommandParser
 
 def parser(name: str, description: str, examples: str = "") -> CommandParser:
     found = CommandParser(f"kappa {name}")
-    found.describe(description, examples)
+    found.describe(f"{description}\nexamples:\n{examples}")
     return found

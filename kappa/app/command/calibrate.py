@@ -1,4 +1,16 @@
-"""``kappa fabric calibrate``."""
+"""Fit a simulated fabric to a real partition. Latency, bandwidth and software overhead come from the ping-pong
+(OsuLatency) and the bursts (OsuBandwidth) of a run.
+
+Kappa then simulates the allreduce and the exchange of the EMT application, which the fit did not use, and states the
+error of the prediction. It writes the fabric where `kappa validate simulated` finds it. With `predicted_by: NAME` in
+the site's partition, reports show each prediction beside the measured value.
+
+Exit status: 0 fitted; 2 the run lacks a measurement, or the simulation is not possible.
+
+examples:
+  kappa fabric calibrate embedded cpu
+  kappa fabric calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
+"""
 
 from __future__ import annotations
 
@@ -23,26 +35,13 @@ if TYPE_CHECKING:
     from reports.predicted.calibrate import Machine
     from reports.predicted.pairs import PredictedPair
 
-_DESCRIPTION = """\
-Fit a simulated fabric to a real partition. Latency, bandwidth and software overhead come from the ping-pong
-(OsuLatency) and the bursts (OsuBandwidth) of a run.
-
-Kappa then simulates the allreduce and the exchange of the EMT application, which the fit did not use, and states the
-error of the prediction. It writes the fabric where `kappa validate simulated` finds it. With `predicted_by: NAME` in
-the site's partition, reports show each prediction beside the measured value.
-
-Exit status: 0 fitted; 2 the run lacks a measurement, or the simulation is not possible."""
-_EXAMPLES = """\
-  kappa fabric calibrate embedded cpu
-  kappa fabric calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
-"""
 #: Overheads of the sweep, as shares of the fitted one. NSIM-ACE, figure 2, varies 0.8 us from 0.6 to 0.9.
 SWEEP = (0.75, 0.875, 1.0, 1.125)
 BARRIERS = "PutBarrier"
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_site(to)
     to.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
     add_stored(to, "--run", f"fit to this run: {RUN_HELP}; default: the newest run of SITE")

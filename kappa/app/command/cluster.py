@@ -15,8 +15,7 @@ _SETUP = "setup"
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.take_all()
-    to.set_defaults(act=run)
+    to.take_all(run)
 
 
 def run(options: argparse.Namespace) -> NoReturn:

@@ -1,4 +1,19 @@
-"""``kappa compare``."""
+"""Compare two runs, metric by metric: two nights, two sites, or two MPI libraries. With one RUN, Kappa compares it with
+the run before it.
+
+Kappa states a confidence interval for a change in each of these cases:
+  - both runs measured the same nodes;
+  - both runs measured several times;
+  - earlier runs of the same mode are stored beside the first one.
+
+Exit status: 0 compared, whatever changed; 2 a report is unusable, or the runs have no metric in common.
+
+examples:
+  kappa compare embedded                            the newest run of a site, with the run before it
+  kappa compare results/a/runs/20261121T020000-nightly results/a/runs/20261122T020000-nightly
+  kappa compare siteA siteB                         the newest runs of two sites
+  kappa compare openmpi.json mpich.json --html mpi.html --csv mpi.csv
+"""
 
 import argparse
 import pathlib
@@ -8,26 +23,9 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 
-_DESCRIPTION = """\
-Compare two runs, metric by metric: two nights, two sites, or two MPI libraries. With one RUN, Kappa compares it with
-the run before it.
-
-Kappa states a confidence interval for a change in each of these cases:
-  - both runs measured the same nodes;
-  - both runs measured several times;
-  - earlier runs of the same mode are stored beside the first one.
-
-Exit status: 0 compared, whatever changed; 2 a report is unusable, or the runs have no metric in common."""
-_EXAMPLES = """\
-  kappa compare embedded                            the newest run of a site, with the run before it
-  kappa compare results/a/runs/20261121T020000-nightly results/a/runs/20261122T020000-nightly
-  kappa compare siteA siteB                         the newest runs of two sites
-  kappa compare openmpi.json mpich.json --html mpi.html --csv mpi.csv
-"""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_stored(to, "before", f"the first run: {RUN_HELP}")
     add_stored(to, "after", "the second run, which is compared with the first", "?")
     to.add_argument("--all", action="store_true", help="also show changes within the usual variation")

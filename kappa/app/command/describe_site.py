@@ -20,7 +20,7 @@ from kappa.core.ground.whole_files import make_folder, write_atomically
 if TYPE_CHECKING:
     from kappa.app.survey.found import Survey
 
-_DESCRIPTION = """\
+_NEW = """\
 Describe this login node's cluster as the site NAME. Kappa asks Slurm for nodes, partitions, switches and settings, and
 runs one job of seconds on each kind of node. It prints each value with its source.
 
@@ -30,8 +30,9 @@ marks a value that Kappa could not find, and makes every verdict INCOMPLETE.
 If the site exists already, Kappa writes nothing. It shows what changed on the cluster and how the files would change.
 With --write it updates the files that you have not edited.
 
-Exit status: 0 written, or nothing has changed; 1 something has changed; 2 error."""
-_EXAMPLES = """\
+Exit status: 0 written, or nothing has changed; 1 something has changed; 2 error.
+
+examples:
   kappa site new mycluster
   kappa site new mycluster --path /opt/osu/bin --access=--account=hpc
   kappa site new mycluster                         the second time: show what changed since
@@ -45,21 +46,13 @@ _READABLE = 0o644
 
 def add_arguments(to: CommandParser) -> None:
     to.describe("Describe a cluster as a site, list the sites, and accept the changed programs of one.")
-    to.add_commands(
-        {
-            "new": ("write a site by asking the cluster", _add_new),
-            "list": ("list all sites and their folders", _add_list),
-            "software": ("list programs and libraries that have changed, and accept them", "software"),
-        }
-    )
-
-
-def _add_list(to: CommandParser) -> None:
-    to.describe("List all sites and their folders.", run=_list)
+    to.add_command("new", "write a site by asking the cluster", _add_new)
+    to.add_command("list", "list all sites and their folders", lambda listing: listing.set_defaults(act=_list))
+    to.add_command("software", "list programs and libraries that have changed, and accept them", "software")
 
 
 def _add_new(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, _new)
+    to.describe(_NEW, _new)
     to.add_argument("site", metavar="NAME", type=name, help="the new site, a folder in site_configs or in --sites")
     to.add_argument(
         "--path", metavar="FOLDER", action="append", default=[],

@@ -1,4 +1,16 @@
-"""``kappa docs``."""
+"""Print the page of a check: its purpose, what a failure means and what to do, its metrics with units, its cases and
+the time that they take, what it needs, and what a site may set. Without CHECK, list all checks, by family.
+
+Two words are no checks. `catalogue` prints the table of all checks as Markdown: purpose, metrics and units, needed
+features, and how long a case takes. `coverage` prints which check measures each figure of papers and tenders.
+
+Exit status: 0 printed; 2 there is no such check.
+
+examples:
+  kappa docs
+  kappa docs PairSweep
+  kappa docs catalogue > checks.md
+"""
 
 import argparse
 import shutil
@@ -8,25 +20,12 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.folders import SUITE
 
-_DESCRIPTION = """\
-Print the page of a check: its purpose, what a failure means and what to do, its metrics with units, its cases and the
-time that they take, what it needs, and what a site may set. Without CHECK, list all checks, by family.
-
-Two words are no checks. `catalogue` prints the table of all checks as Markdown: purpose, metrics and units, needed
-features, and how long a case takes. `coverage` prints which check measures each figure of papers and tenders.
-
-Exit status: 0 printed; 2 there is no such check."""
-_EXAMPLES = """\
-  kappa docs
-  kappa docs PairSweep
-  kappa docs catalogue > checks.md
-"""
 _COVERAGE = SUITE / "docs/coverage.md"
 _MOST_COLUMNS = 120
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     to.add_argument("check", metavar="CHECK", nargs="?", help="name of a check, or catalogue, or coverage")
 
 

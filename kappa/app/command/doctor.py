@@ -1,17 +1,4 @@
-"""``kappa doctor``."""
-
-import argparse
-import sys
-
-from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, whole, write_json
-from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
-from kappa.core.ground.clean_text import clean
-from kappa.core.ground.figures import counted
-from kappa.core.ground.folders import site_folder
-from kappa.core.ground.processes import stopping
-
-_DESCRIPTION = """\
-Test whether the cluster is as the site's description says. Kappa prints one line for each test, with a remedy if
+"""Test whether the cluster is as the site's description says. Kappa prints one line for each test, with a remedy if
 something is wrong. It tests:
   - Slurm answers and accepts your jobs;
   - nodes, cores, memory and GPUs are as in site.yaml;
@@ -23,20 +10,32 @@ something is wrong. It tests:
 
 Two jobs of seconds run for each kind of access, on two nodes. Kappa removes their files.
 
-Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be tested."""
-_EXAMPLES = """\
+Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be tested.
+
+examples:
   kappa doctor mycluster
   kappa doctor mycluster --nodes 8         on eight nodes of each partition
   kappa doctor mycluster --nodes all       on all nodes in service
   kappa doctor mycluster --wait 1800       if nodes are busy
   kappa doctor mycluster --json -          as JSON
 """
+
+import argparse
+import sys
+
+from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, whole, write_json
+from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import counted
+from kappa.core.ground.folders import site_folder
+from kappa.core.ground.processes import stopping
+
 _NODES, _WAIT_S = 2, 120.0
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_site(to)
     to.add_argument(
         "--nodes", metavar="N", type=_nodes, default=_NODES,

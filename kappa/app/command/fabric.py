@@ -1,4 +1,14 @@
-"""``kappa fabric``."""
+"""List and show the fabrics of simulated machines, write SimGrid's files for them, or fit a fabric to a real partition.
+A fabric is a file site_configs/simulated/fabrics/NAME.yaml.
+
+Exit status: 0 done, 2 a fabric is broken or unknown, or has fewer nodes or ranks than requested.
+
+examples:
+  kappa fabric list
+  kappa fabric show hdr-8
+  kappa fabric platform hdr-8 --variant shared -o platform.xml
+  kappa fabric hosts hdr-8 --nodes 2 --ranks-per-node 6 > hosts.txt
+"""
 
 from __future__ import annotations
 
@@ -21,32 +31,16 @@ if TYPE_CHECKING:
 
 TABLES = pathlib.Path("docs/simulated-tables.md")
 
-_DESCRIPTION = """\
-List and show the fabrics of simulated machines, write SimGrid's files for them, or fit a fabric to a real partition. A
-fabric is a file site_configs/simulated/fabrics/NAME.yaml.
-
-Exit status: 0 done, 2 a fabric is broken or unknown, or has fewer nodes or ranks than requested."""
-_EXAMPLES = """\
-  kappa fabric list
-  kappa fabric show hdr-8
-  kappa fabric platform hdr-8 --variant shared -o platform.xml
-  kappa fabric hosts hdr-8 --nodes 2 --ranks-per-node 6 > hosts.txt
-"""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES)
+    to.describe(__doc__)
     to.add_argument("--folder", metavar="DIR", type=pathlib.Path, help="use the fabrics in DIR")
-    to.add_commands(
-        {
-            "list": ("list the fabrics, one per line", _add_list),
-            "show": ("show every number of a fabric, and its source", _add_show),
-            "platform": ("write the platform file (XML) for SimGrid", _add_platform),
-            "hosts": ("write the host file for smpirun: the host of each rank, one per line", _add_hosts),
-            "tables": ("simulate the papers' machines and write the tables (5 minutes)", _add_tables),
-            "calibrate": ("fit a fabric to a real partition, and state its error", "calibrate"),
-        }
-    )
+    to.add_command("list", "list the fabrics, one per line", lambda listing: listing.set_defaults(act=_list))
+    to.add_command("show", "show every number of a fabric, and its source", _add_show)
+    to.add_command("platform", "write the platform file (XML) for SimGrid", _add_platform)
+    to.add_command("hosts", "write the host file for smpirun: the host of each rank, one per line", _add_hosts)
+    to.add_command("tables", "simulate the papers' machines and write the tables (5 minutes)", _add_tables)
+    to.add_command("calibrate", "fit a fabric to a real partition, and state its error", "calibrate")
 
 
 def _folder(options: argparse.Namespace) -> pathlib.Path:
@@ -60,7 +54,7 @@ def _fabric(options: argparse.Namespace) -> SimulatedFabric:
 
 
 def _add_show(to: CommandParser) -> None:
-    to.describe("Show every number of a fabric, and its source.", run=_show)
+    to.set_defaults(act=_show)
     to.add_argument("name", metavar="NAME", help="a fabric")
 
 
@@ -70,7 +64,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _add_hosts(to: CommandParser) -> None:
-    to.describe("Print the host of each rank, one per line, for smpirun.", run=_hosts)
+    to.set_defaults(act=_hosts)
     to.add_argument("name", metavar="NAME", help="a fabric")
     to.add_argument("--nodes", metavar="N", type=whole(1), required=True)
     to.add_argument("--ranks-per-node", metavar="M", type=whole(1), required=True)
@@ -86,7 +80,7 @@ def _hosts(options: argparse.Namespace) -> int:
 def _add_platform(to: CommandParser) -> None:
     from kappa.core.fabrics.network import VARIANTS
 
-    to.describe("Write the platform file (XML) for SimGrid.", run=_platform)
+    to.set_defaults(act=_platform)
     to.add_argument("name", metavar="NAME", help="a fabric")
     to.add_argument("--variant", choices=VARIANTS, default="sound", help="default: sound")
     to.add_argument("--nodes", metavar="N", type=whole(1), help="write only the routes of the first N nodes")
@@ -111,7 +105,7 @@ def _platform(options: argparse.Namespace) -> int:
 
 
 def _add_tables(to: CommandParser) -> None:
-    to.describe("Simulate the papers' machines, and write the tables. This takes 5 minutes.", run=_tables)
+    to.set_defaults(act=_tables)
     to.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, default=TABLES)
 
 
@@ -128,11 +122,8 @@ def _tables(options: argparse.Namespace) -> int:
     return 0
 
 
-def _add_list(to: CommandParser) -> None:
-    to.describe("List the fabrics, one per line. Broken files come last.", run=_list)
-
-
 def _list(options: argparse.Namespace) -> int:
+    """List the fabrics. Report broken files last, after all others."""
     from kappa.core.fabrics.description import fabric_names, find_fabric
     from kappa.core.fabrics.network import variants
 

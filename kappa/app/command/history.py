@@ -1,4 +1,15 @@
-"""``kappa history``."""
+"""Find metrics that became worse, since when, and what changed then. Kappa compares each series (one metric of one case
+on the same nodes) with its own past. `kappa validate` and nights add their runs to the history (results/SITE/history,
+Parquet files). With --add, Kappa adds other runs, and judges nothing. It names a damaged report and leaves it out.
+
+Exit status: 0 nothing is worse than before, 1 something is worse, 2 there are too few values.
+With --add: 0 all runs are in the history, 1 a report was damaged, 2 the history cannot be written.
+
+examples:
+  kappa history embedded --html history.html        also write a page with plots
+  kappa history embedded --since 2026-11-01 --json -
+  kappa history embedded --add old/run-report-7.json
+"""
 
 import argparse
 import datetime
@@ -10,6 +21,7 @@ from kappa.app.command.arguments import (
     add_json,
     add_site,
     alone,
+    checked,
     probability,
     require_described,
     write_json,
@@ -18,26 +30,13 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder
 from kappa.core.ground.whole_files import write_atomically
 
-_DESCRIPTION = """\
-Find metrics that became worse, since when, and what changed then. Kappa compares each series (one metric of one case on
-the same nodes) with its own past. `kappa validate` and nights add their runs to the history (results/SITE/history,
-Parquet files). With --add, Kappa adds other runs, and judges nothing. It names a damaged report and leaves it out.
-
-Exit status: 0 nothing is worse than before, 1 something is worse, 2 there are too few values.
-With --add: 0 all runs are in the history, 1 a report was damaged, 2 the history cannot be written."""
-_EXAMPLES = """\
-  kappa history embedded --html history.html        also write a page with plots
-  kappa history embedded --since 2026-11-01 --json -
-  kappa history embedded --add old/run-report-7.json
-"""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_site(to, results=True)
     to.add_argument(
-        "--since", metavar="DATE", type=_date, default=0.0,
-        help="show only changes on or after this day, for instance 2026-11-30",
+        "--since", metavar="DATE", type=checked(_day, "a day such as 2026-11-30"), default=0.0,
+        help="show only changes on or after this day",
     )  # fmt: skip
     to.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page with plots")
     add_json(to)
@@ -96,5 +95,5 @@ def _judge(options: argparse.Namespace) -> int:
     return exit_status(judged)
 
 
-def _date(text: str) -> float:
+def _day(text: str) -> float:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()

@@ -1,4 +1,16 @@
-"""``kappa learn``."""
+"""Propose references from past runs, as a unified diff: the median and bounds of each metric, with source, window,
+number of samples and method. Kappa changes no file. Review the diff, then apply it with `git apply`.
+
+Kappa leaves out runs with a failed node check, transients and outliers. It names each metric without a proposal on
+standard error, with the reason.
+
+Exit status: 0 a reference is proposed, 1 none is, 2 unusable input.
+With --check: 0 all checked references fit, 1 one does not fit, 2 no reference could be compared with samples.
+
+examples:
+  kappa learn embedded > new.patch         write a patch, for review
+  kappa learn embedded --check             list references that are stale, too loose or too tight
+"""
 
 from __future__ import annotations
 
@@ -21,23 +33,9 @@ if TYPE_CHECKING:
     from reports.learn.check import Checked
     from reports.learn.samples import ReferenceSample
 
-_DESCRIPTION = """\
-Propose references from past runs, as a unified diff: the median and bounds of each metric, with source, window, number
-of samples and method. Kappa changes no file. Review the diff, then apply it with `git apply`.
-
-Kappa leaves out runs with a failed node check, transients and outliers. It names each metric without a proposal on
-standard error, with the reason.
-
-Exit status: 0 a reference is proposed, 1 none is, 2 unusable input.
-With --check: 0 all checked references fit, 1 one does not fit, 2 no reference could be compared with samples."""
-_EXAMPLES = """\
-  kappa learn embedded > new.patch         write a patch, for review
-  kappa learn embedded --check             list references that are stale, too loose or too tight
-"""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_site(to, results=True)
     to.add_argument("--check", action="store_true", help="list references that are stale, too loose or too tight")
     add_json(to)

@@ -143,8 +143,7 @@ def _use_sites(folder: str) -> str:
 
 
 def _declare_former(name: str, to: CommandParser) -> None:
-    to.take_all()
-    to.set_defaults(act=functools.partial(_answer_former, name))
+    to.take_all(functools.partial(_answer_former, name))
 
 
 def _answer_former(name: str, options: argparse.Namespace) -> int:

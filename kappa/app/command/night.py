@@ -1,4 +1,17 @@
-"""``kappa night``."""
+"""Validate a site every night. A night does four things:
+  - it runs the mode;
+  - it measures, one by one, the nodes that are due in the rotation;
+  - it ends within the limit;
+  - it writes a dashboard and a message to results/SITE/nightly.
+If something did not run, the verdict is INCOMPLETE.
+
+examples:
+  kappa night run mycluster --limit 30m -- -n NodeLinks
+  kappa night schedule mycluster sbatch --at 02:00 --limit 4h --slurm=--partition=service --dry-run
+  kappa night schedule mycluster scrontab --at 02:00 --nights 14
+  kappa night schedule mycluster systemd > units.txt
+  kappa night report mycluster
+"""
 
 from __future__ import annotations
 
@@ -22,21 +35,6 @@ if TYPE_CHECKING:
     from kappa.core.sites.load import Site
     from reports.nightly.alert import NightAlert
 
-_DESCRIPTION = """\
-Validate a site every night. A night does four things:
-  - it runs the mode;
-  - it measures, one by one, the nodes that are due in the rotation;
-  - it ends within the limit;
-  - it writes a dashboard and a message to results/SITE/nightly.
-If something did not run, the verdict is INCOMPLETE.
-"""
-_EXAMPLES = """\
-  kappa night run mycluster --limit 30m -- -n NodeLinks
-  kappa night schedule mycluster sbatch --at 02:00 --limit 4h --slurm=--partition=service --dry-run
-  kappa night schedule mycluster scrontab --at 02:00 --nights 14
-  kappa night schedule mycluster systemd > units.txt
-  kappa night report mycluster
-"""
 _RUN = """\
 Run one night now. If the site has an embedded cluster that is down, Kappa starts it, and stops it at the end.
 
@@ -65,22 +63,23 @@ _DURATION = re.compile(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES)
-    to.add_commands(
-        {
-            "run": ("run one night now", _add_run),
-            "schedule": ("schedule a night for every night", _add_schedule),
-            "report": ("write dashboard and message on the nights so far", _add_report),
-        }
-    )
+    to.describe(__doc__)
+    to.add_command("run", "run one night now", _add_run)
+    to.add_command("schedule", "schedule a night for every night", _add_schedule)
+    to.add_command("report", "write dashboard and message on the nights so far", _add_report)
 
 
 def _add_run(to: CommandParser) -> None:
-    to.describe(_RUN, run=_run)
+    to.describe(_RUN, _run)
     to.usage = "%(prog)s SITE [OPTION…] [-- REFRAME-OPTION…]"
     add_site(to)
     _add_night(to)
-    to.add_argument("--night", metavar="DATE", type=_date, help="the date of the night (default: today)")
+    to.add_argument(
+        "--night",
+        metavar="DATE",
+        type=checked(_day, "a day such as 2026-11-30"),
+        help="the date of the night (default: today)",
+    )
     # How the night of a job submits the next one.
     to.add_argument("--resubmit", action="store_true", help=argparse.SUPPRESS)
     to.set_defaults(dry_run=False)
@@ -88,7 +87,7 @@ def _add_run(to: CommandParser) -> None:
 
 
 def _add_schedule(to: CommandParser) -> None:
-    to.describe(_SCHEDULE, run=_schedule)
+    to.describe(_SCHEDULE, _schedule)
     to.usage = "%(prog)s SITE {sbatch,scrontab,systemd} [OPTION…] [-- REFRAME-OPTION…]"
     add_site(to)
     to.add_argument("schedule", choices=SCHEDULES, help="the scheduler; with systemd, print the units")
@@ -102,7 +101,7 @@ def _add_schedule(to: CommandParser) -> None:
 
 
 def _add_report(to: CommandParser) -> None:
-    to.describe(_REPORT, run=_report)
+    to.describe(_REPORT, _report)
     add_site(to)
     to.add_argument("--results", metavar="DIR", type=pathlib.Path, help="the nights' results (default: results/SITE)")
     _add_outputs(to)
@@ -110,9 +109,11 @@ def _add_report(to: CommandParser) -> None:
 
 def _add_night(to: CommandParser) -> None:
     to.takes_reframe = True
+    expected = "a duration of 30s or more, such as 4h or 1h30m"
     to.add_argument(
-        "--limit", metavar="TIME", type=duration, default="4h", help="longest duration of the night (default: 4h)"
-    )
+        "--limit", metavar="TIME", type=checked(duration, expected), default="4h",
+        help="longest duration of the night (default: 4h)",
+    )  # fmt: skip
     add_rotation(to, 7, "measure each node alone once in N nights; 0: no rotation")
     to.add_argument(
         "--mode", metavar="MODE", type=name, default="nightly", help="run this mode of the site (default: nightly)"
@@ -157,32 +158,29 @@ def _add_outputs(to: argparse.ArgumentParser) -> None:
 
 
 def _add_slurm(to: argparse.ArgumentParser, at_help: str, slurm_help: str) -> None:
-    to.add_argument("--at", metavar="HH:MM", type=_time, default="02:00", help=at_help)
+    to.add_argument("--at", metavar="HH:MM", type=checked(_time, "a time such as 02:00"), default="02:00", help=at_help)
     to.add_argument("--slurm", metavar="OPTION", action="append", default=[], help=slurm_help)
 
 
+def _day(text: str) -> str:
+    return datetime.date.fromisoformat(text).isoformat()
+
+
+def _time(text: str) -> datetime.time:
+    return datetime.datetime.strptime(text, "%H:%M").time()
+
+
 def duration(text: str) -> int:
-    """Parse ``4h``, ``90m``, ``1h30m`` or ``45s`` into seconds."""
+    """Parse ``4h``, ``90m``, ``1h30m`` or ``45s`` into seconds.
+
+    :raises ValueError: it is none of 30 s or more.
+    """
     found = _DURATION.fullmatch(text)
     hours, minutes, rest = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
     seconds = 3600 * hours + 60 * minutes + rest
     if seconds < 30:
-        raise argparse.ArgumentTypeError(f"expected a duration of 30s or more, such as 4h or 1h30m, found {text!r}")
+        raise ValueError
     return seconds
-
-
-def _time(text: str) -> datetime.time:
-    try:
-        return datetime.datetime.strptime(text, "%H:%M").time()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a time such as 02:00, found {text!r}") from None
-
-
-def _date(text: str) -> str:
-    try:
-        return datetime.date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-30, found {text!r}") from None
 
 
 def _mail(text: str) -> str:

@@ -1,4 +1,13 @@
-"""``kappa node quarantine``."""
+"""List the nodes in quarantine. With --run, apply the site's rule (`quarantine` in site.yaml) to the nodes that
+confirmed findings of a run name. A night does this at its end; `kappa validate` does not. Kappa prints and records
+every action, and the reason if it takes none.
+
+Exit status: 0 done, or nothing to do, 1 a node named by a finding stays in service, 2 an action failed.
+
+examples:
+  kappa node quarantine mycluster
+  kappa node quarantine mycluster --run mycluster --dry-run       show what the newest run would cause
+"""
 
 from __future__ import annotations
 
@@ -17,23 +26,13 @@ if TYPE_CHECKING:
     from kappa.app.conduct.quarantine import Quarantine
     from kappa.core.record.actions import Action, Evidence
 
-_DESCRIPTION = """\
-List the nodes in quarantine. With --run, apply the site's rule (`quarantine` in site.yaml) to the nodes that confirmed
-findings of a run name. A night does this at its end; `kappa validate` does not. Kappa prints and records every action,
-and the reason if it takes none.
-
-Exit status: 0 done, or nothing to do, 1 a node named by a finding stays in service, 2 an action failed."""
-_EXAMPLES = """\
-  kappa node quarantine mycluster
-  kappa node quarantine mycluster --run mycluster --dry-run       show what the newest run would cause
-"""
 STAYS, UNDONE = 1, 2
 # The node may have changed since an older finding.
 MOST_AGE_S = 86_400.0
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_site(to)
     add_stored(to, "--run", f"apply the rule to {RUN_HELP}")
     to.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")

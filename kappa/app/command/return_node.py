@@ -1,4 +1,17 @@
-"""``kappa node return``."""
+"""Test nodes in quarantine, and resume each node that passes. Without NODE, Kappa tests all nodes whose quarantine has
+ended by the site's rule.
+
+The test runs the checks that named the node, and related checks. A reservation keeps other jobs off the node during the
+test. If the node fails, Kappa drains it again. Kappa leaves nodes alone that somebody else drained. OPTIONs are options
+for ReFrame.
+
+Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot resume.
+
+examples:
+  kappa node return mycluster node17 --dry-run       print the actions; change nothing
+  kappa node return mycluster node17                 test node17 now
+  kappa node return mycluster                        test the nodes that are due, as a night does
+"""
 
 from __future__ import annotations
 
@@ -18,24 +31,9 @@ if TYPE_CHECKING:
     from kappa.core.record.actions import Action
     from reports.verdict.state import State
 
-_DESCRIPTION = """\
-Test nodes in quarantine, and resume each node that passes. Without NODE, Kappa tests all nodes whose quarantine has
-ended by the site's rule.
-
-The test runs the checks that named the node, and related checks. A reservation keeps other jobs off the node during the
-test. If the node fails, Kappa drains it again. Kappa leaves nodes alone that somebody else drained. OPTIONs are options
-for ReFrame.
-
-Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot resume."""
-_EXAMPLES = """\
-  kappa node return mycluster node17 --dry-run       print the actions; change nothing
-  kappa node return mycluster node17                 test node17 now
-  kappa node return mycluster                        test the nodes that are due, as a night does
-"""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     to.usage = "%(prog)s SITE [NODE…] [--dry-run] [-- OPTION…]"
     to.takes_reframe = True
     add_site(to)

@@ -1,4 +1,13 @@
-"""``kappa runs``."""
+"""List the runs of a site, the newest last: start time, mode, verdict, cases and folder. The verdict uses the site's
+files as they are now. For a night it covers only the mode; `kappa night report` judges the whole night.
+
+Exit status: 0 the runs are listed, 2 there is no run, or a run cannot be judged.
+
+examples:
+  kappa runs mycluster
+  kappa runs mycluster --newest 100
+  kappa runs mycluster --json -                     as JSON
+"""
 
 import argparse
 import pathlib
@@ -10,22 +19,12 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, aligned, moment
 from kappa.core.ground.folders import results_folder
 
-_DESCRIPTION = """\
-List the runs of a site, the newest last: start time, mode, verdict, cases and folder. The verdict uses the site's files
-as they are now. For a night it covers only the mode; `kappa night report` judges the whole night.
-
-Exit status: 0 the runs are listed, 2 there is no run, or a run cannot be judged."""
-_EXAMPLES = """\
-  kappa runs mycluster
-  kappa runs mycluster --newest 100
-  kappa runs mycluster --json -                     as JSON
-"""
 _NEWEST = 10
 _TITLES = ("began", "mode", "verdict", "cases", "run")
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_site(to, results=True)
     to.add_argument(
         "--newest", metavar="N", type=whole(1), default=_NEWEST, help="list the newest N runs (default: %(default)s)"

@@ -1,4 +1,22 @@
-"""``kappa show``."""
+"""Show a run. Kappa runs no check: the same report and the same site files give the same verdict. If the run was
+killed, Kappa first makes a report of the finished cases; the next `kappa validate` cancels its jobs.
+
+  verdict  print the verdict, with the failures last and where to look. The variable NO_COLOR turns colours off.
+  page     write verdict, tables and plots as one HTML file, which needs no network. With --open, Kappa shows it in a
+           browser, or prints the command that fetches it if this machine has no browser.
+  junit    print the verdict as JUnit XML, for CI servers
+
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or a report or site file is unusable. A page is 0, whatever the verdict.
+
+examples:
+  kappa show embedded                            the newest run of a site
+  kappa show results/embedded/runs               the newest run in a folder
+  kappa show run-report-7.json --mode smoke      judge by the mode smoke
+  kappa show embedded -v                         every metric with its bounds, and the checks not provided here
+  kappa show embedded --json verdict.json        also write JSON
+  kappa show embedded --open                     the page, in a browser
+  kappa show embedded --format junit -o junit.xml
+"""
 
 from __future__ import annotations
 
@@ -11,7 +29,7 @@ import sys
 import webbrowser
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import CommandParser, add_json, add_run, alone, site_of, write_json
+from kappa.app.command.arguments import CommandParser, add_json, add_run, alone, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
@@ -19,29 +37,9 @@ from kappa.core.ground.whole_files import write_atomically
 if TYPE_CHECKING:
     from reports.verdict.judge import Verdict
 
-_DESCRIPTION = """\
-Show a run. Kappa runs no check: the same report and the same site files give the same verdict. If the run was killed,
-Kappa first makes a report of the finished cases; the next `kappa validate` cancels its jobs.
-
-  verdict  print the verdict, with the failures last and where to look. The variable NO_COLOR turns colours off.
-  page     write verdict, tables and plots as one HTML file, which needs no network. With --open, Kappa shows it in a
-           browser, or prints the command that fetches it if this machine has no browser.
-  junit    print the verdict as JUnit XML, for CI servers
-
-Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or a report or site file is unusable. A page is 0, whatever the verdict."""
-_EXAMPLES = """\
-  kappa show embedded                            the newest run of a site
-  kappa show results/embedded/runs               the newest run in a folder
-  kappa show run-report-7.json --mode smoke      judge by the mode smoke
-  kappa show embedded -v                         every metric with its bounds, and the checks not provided here
-  kappa show embedded --json verdict.json        also write JSON
-  kappa show embedded --open                     the page, in a browser
-  kappa show embedded --format junit -o junit.xml
-"""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     add_run(to)
     to.add_argument("--format", choices=_FORMATS, help="default: verdict; page with --open")
     add_json(to)
@@ -63,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     for option, formats in (("json", "verdict"), ("verbose", "verdict"), ("output", "page, junit"), ("open", "page")):
         if getattr(options, option) and chosen not in formats:
             raise InputError(f"--{option} needs --format {formats}, found {chosen}")
-    return _FORMATS[chosen](options, judge_report(options.run, site_of(options), options.mode))
+    return _FORMATS[chosen](options, judge_report(options.run, options.site, options.mode))
 
 
 def _verdict(options: argparse.Namespace, verdict: Verdict) -> int:

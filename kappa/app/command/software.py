@@ -1,4 +1,12 @@
-"""``kappa site software``."""
+"""List the programs and libraries of a site that changed since they were accepted. The check SoftwareInventory fails
+until you accept the changes. Kappa accepts the programs of the first run.
+
+Exit status: 0 nothing has changed, 1 something has changed, 2 there is no inventory of programs yet.
+
+examples:
+  kappa site software embedded
+  kappa site software embedded --accept
+"""
 
 import argparse
 
@@ -7,15 +15,9 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 
-_DESCRIPTION = """\
-List the programs and libraries of a site that changed since they were accepted. The check SoftwareInventory fails until
-you accept the changes. Kappa accepts the programs of the first run.
-
-Exit status: 0 nothing has changed, 1 something has changed, 2 there is no inventory of programs yet."""
-
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, "  kappa site software embedded\n  kappa site software embedded --accept\n", run)
+    to.describe(__doc__, run)
     add_site(to, results=True)
     to.add_argument("--accept", action="store_true", help="accept the programs that the newest run found")
 

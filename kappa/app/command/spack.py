@@ -15,17 +15,8 @@ Exit status: 0 done, 1 there is no solution, or a source cannot be fetched.
 
 def add_arguments(to: CommandParser) -> None:
     to.describe("Install the suite's Spack environments for a site; see docs/spack.md.")
-    to.add_commands(
-        {
-            "install": ("install or verify the environments", _add_install),
-            "mirror": ("fetch all sources for a machine without a network", _add_mirror),
-        }
-    )
-
-
-def _add_install(to: CommandParser) -> None:
-    to.take_all()
-    to.set_defaults(act=_install)
+    to.add_command("install", "install or verify the environments", lambda install: install.take_all(_install))
+    to.add_command("mirror", "fetch all sources for a machine without a network", _add_mirror)
 
 
 def _install(options: argparse.Namespace) -> int:
@@ -35,7 +26,7 @@ def _install(options: argparse.Namespace) -> int:
 
 
 def _add_mirror(to: CommandParser) -> None:
-    to.describe(_MIRROR, run=_mirror)
+    to.describe(_MIRROR, _mirror)
     to.add_argument("folder", metavar="FOLDER", help="the folder for the sources; only missing ones are added")
     add_site(to)
     to.add_argument("environments", nargs="*", metavar="ENV", help="an environment (default: all of the suite)")

@@ -1,18 +1,4 @@
-"""``kappa validate``."""
-
-import argparse
-import contextlib
-import datetime
-import os
-import pathlib
-
-from kappa.app.command.arguments import CommandParser, add_json, add_rotation, add_site, add_stored, name, node_hours
-from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import results_folder, site_folder
-from kappa.core.ground.processes import StoppedError, stopping
-
-_DESCRIPTION = """\
-Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), print the verdict, and write the
+"""Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), print the verdict, and write the
 HTML report. Kappa re-measures every out-of-bounds metric: first in the same allocation, or by a job on the same nodes,
 then on other nodes. Kappa adds the run to the site's history. OPTIONs are the options below, and options for ReFrame.
 
@@ -33,8 +19,9 @@ has them. Otherwise they are the check's own estimate; its bytes are an upper li
 from the runs before RUN, and compares the plan with what RUN took.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or the suite could not run.
-With --plan: 0 done; 1 with --against, node-hours or bytes differ by more than 20 %; 2 error."""
-_EXAMPLES = """\
+With --plan: 0 done; 1 with --against, node-hours or bytes differ by more than 20 %; 2 error.
+
+examples:
   kappa validate embedded smoke
   kappa validate mycluster nightly -n NodeLinks -S NodeLinks.iterations=3
   kappa validate mycluster nightly -J reservation=maintenance
@@ -46,11 +33,23 @@ _EXAMPLES = """\
   kappa validate mycluster nightly --plan --nights 7   also plan the rotation of single nodes
   kappa validate embedded --plan --against results/embedded/runs/20261123T160040-nightly
 """
+
+import argparse
+import contextlib
+import datetime
+import os
+import pathlib
+
+from kappa.app.command.arguments import CommandParser, add_json, add_rotation, add_site, add_stored, name, node_hours
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder, site_folder
+from kappa.core.ground.processes import StoppedError, stopping
+
 _OF_PLAN = ("cases", "nights", "against", "json")
 
 
 def add_arguments(to: CommandParser) -> None:
-    to.describe(_DESCRIPTION, _EXAMPLES, run)
+    to.describe(__doc__, run)
     to.usage = "%(prog)s SITE [MODE] [OPTION…] [-- REFRAME-OPTION…]"
     to.takes_reframe = True
     add_site(to)

@@ -125,7 +125,7 @@ def test_what_goes_wrong_is_status_2_and_a_message(error, words, monkeypatch, ca
     def fail(options):
         raise error
 
-    monkeypatch.setitem(GROUPS["a run"], "failing", ("", lambda to: to.describe("", run=fail)))
+    monkeypatch.setitem(GROUPS["a run"], "failing", ("", lambda to: to.describe("", fail)))
     assert command.main(["failing"]) == 2
     found = capsys.readouterr()
     assert words in found.err
