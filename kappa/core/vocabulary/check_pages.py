@@ -14,6 +14,7 @@ FOLDER = "docs/checks"
 MARK = "<!-- made from the check by make catalogue -->"
 _BETTER = {1: "lower is better", -1: "higher is better", 0: ""}
 _HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
+# The features that choose cases by scale. The table leaves them out.
 _LAYOUTS = {layout.feature for layout in LAYOUTS.values()}
 _MOST_VALUES = 8
 _LINK = re.compile(r"\[([^\]]+)\]\(([\w.#-]+)\)")
