@@ -74,12 +74,8 @@ def _add_run(to: CommandParser) -> None:
     to.usage = "%(prog)s SITE [OPTION…] [-- REFRAME-OPTION…]"
     add_site(to)
     _add_night(to)
-    to.add_argument(
-        "--night",
-        metavar="DATE",
-        type=checked(_day, "a day such as 2026-11-30"),
-        help="the date of the night (default: today)",
-    )
+    day = checked(_day, "a day such as 2026-11-30")
+    to.add_argument("--night", metavar="DATE", type=day, help="the date of the night (default: today)")
     # How the night of a job submits the next one.
     to.add_argument("--resubmit", action="store_true", help=argparse.SUPPRESS)
     to.set_defaults(dry_run=False)
@@ -109,11 +105,10 @@ def _add_report(to: CommandParser) -> None:
 
 def _add_night(to: CommandParser) -> None:
     to.takes_reframe = True
-    expected = "a duration of 30s or more, such as 4h or 1h30m"
+    limit = checked(duration, "a duration of 30s or more, such as 4h or 1h30m")
     to.add_argument(
-        "--limit", metavar="TIME", type=checked(duration, expected), default="4h",
-        help="longest duration of the night (default: 4h)",
-    )  # fmt: skip
+        "--limit", metavar="TIME", type=limit, default="4h", help="longest duration of the night (default: 4h)"
+    )
     add_rotation(to, 7, "measure each node alone once in N nights; 0: no rotation")
     to.add_argument(
         "--mode", metavar="MODE", type=name, default="nightly", help="run this mode of the site (default: nightly)"
