@@ -25,8 +25,6 @@ RUN_HELP = (
     " (the newest one)"
 )
 SITE_HELP = "a site's name (`kappa site list` shows all), or the path to its folder"
-# How often a night measures each node that is due.
-REPEATS = 3
 STDOUT = pathlib.Path("-")
 
 
@@ -91,7 +89,7 @@ Act = Callable[[argparse.Namespace], int]
 Declares = str | Callable[[CommandParser], None]
 
 
-class Looked(argparse.Action):
+class ResolvedArgument(argparse.Action):
     """Store the result of a function, whose ``InputError`` is not about the usage of the command."""
 
     def __init__(self, *strings: Any, find: Callable[[str], Any], **keywords: Any) -> None:
@@ -108,12 +106,12 @@ def add_site(to: argparse.ArgumentParser, *, results: bool = False) -> None:
     :param results: the command needs only results, so the site's description may be missing.
     """
     find = site_with_results if results else site_name
-    to.add_argument("site", metavar="SITE", action=Looked, find=find, help=SITE_HELP)
+    to.add_argument("site", metavar="SITE", action=ResolvedArgument, find=find, help=SITE_HELP)
 
 
 def add_stored(to: argparse._ActionsContainer, name: str, help: str = RUN_HELP, nargs: str | None = None) -> None:
     """Add the argument RUN, or an option that takes a run, and replace it by the path of the run's report."""
-    to.add_argument(name, metavar="RUN", action=Looked, find=_report, help=help, nargs=nargs)
+    to.add_argument(name, metavar="RUN", action=ResolvedArgument, find=_report, help=help, nargs=nargs)
 
 
 def _report(given: str) -> pathlib.Path:
@@ -127,7 +125,7 @@ def _report(given: str) -> pathlib.Path:
 def add_run(to: argparse.ArgumentParser) -> None:
     add_stored(to, "run")
     to.add_argument(
-        "--site", metavar="SITE", action=Looked, find=_judging_site,
+        "--site", metavar="SITE", action=ResolvedArgument, find=_judging_site,
         help="judge by this site: a name or a folder with site.yaml (default: the run's site)",
     )  # fmt: skip
     to.add_argument(
@@ -207,9 +205,18 @@ def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
 def add_rotation(to: argparse._ActionsContainer, default: int, nights_help: str) -> None:
     to.add_argument("--nights", metavar="N", type=whole(0), default=default, help=f"{nights_help} (default: {default})")
     to.add_argument(
-        "--repeats", metavar="N", type=whole(1, 20), default=REPEATS,
-        help=f"measure each due node N times, to find slow-downs smaller than the noise (default: {REPEATS})",
+        "--repeats", metavar="N", type=whole(1, 20), default=3,
+        help="measure each due node N times, to find slow-downs smaller than the noise (default: 3)",
     )  # fmt: skip
+
+
+def add_series(to: argparse.ArgumentParser, false_alarms_help: str) -> None:
+    to.add_argument(
+        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
+    )
+    to.add_argument(
+        "--false-alarms", metavar="P", type=probability, default=0.001, help=f"{false_alarms_help} (default: 0.001)"
+    )
 
 
 def alone(path: pathlib.Path | None) -> bool:

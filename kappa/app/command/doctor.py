@@ -65,7 +65,11 @@ def run(options: argparse.Namespace) -> int:
     found = status(matters)
     if not alone(options.json):
         _show(matters, found, quiet=options.quiet)
-    write_json(options.json, _document(site.name, matters, found))
+    told = [
+        {"state": one.state, "subject": one.subject, "places": list(map(clean, one.places)), "found": clean(one.found),
+         "remedy": clean(one.remedy)} for one in matters
+    ]  # fmt: skip
+    write_json(options.json, {"site": site.name, "verdict": _WORDS[found], "matters": told})
     return found
 
 
@@ -77,17 +81,6 @@ def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:
     sign = SIGNS[{PASS: RIGHT, FAIL: WRONG, INCOMPLETE: UNTOLD}[found]]
     counts = f"{counted(of[RIGHT], 'test')} right, {of[WRONG]} wrong, {of[UNTOLD]} could not be tested"
     print(f"{sign} {_WORDS[found]}: {counts}", flush=True)
-
-
-def _document(site: str, matters: list[Matter], found: int) -> dict[str, object]:
-    return {"site": site, "verdict": _WORDS[found], "matters": [clean_matter(one) for one in matters]}
-
-
-def clean_matter(one: Matter) -> dict[str, object]:
-    return {
-        "state": one.state, "subject": one.subject, "places": list(map(clean, one.places)), "found": clean(one.found),
-        "remedy": clean(one.remedy),
-    }  # fmt: skip
 
 
 def _tell(words: str) -> None:

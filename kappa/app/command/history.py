@@ -19,10 +19,10 @@ import sys
 from kappa.app.command.arguments import (
     CommandParser,
     add_json,
+    add_series,
     add_site,
     alone,
     checked,
-    probability,
     require_described,
     write_json,
 )
@@ -41,13 +41,7 @@ def add_arguments(to: CommandParser) -> None:
     to.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page with plots")
     add_json(to)
     to.add_argument("--across-nodes", action="store_true", help="join the runs on different nodes into one series")
-    to.add_argument(
-        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
-    )
-    to.add_argument(
-        "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="accepted rate of false positives for each series (default: 0.001)",
-    )  # fmt: skip
+    add_series(to, "accepted rate of false positives for each series")
     to.add_argument(
         "--add", metavar="REPORT", nargs="*", type=pathlib.Path,
         help="add these reports, or all below these folders, to the history (default: results/SITE)",

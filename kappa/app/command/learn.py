@@ -24,7 +24,7 @@ import pathlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, probability, write_json
+from kappa.app.command.arguments import CommandParser, add_json, add_series, add_site, alone, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import history_folder, only_site, own_sites
@@ -47,13 +47,7 @@ def add_arguments(to: CommandParser) -> None:
         help="propose references from these models of the hardware or contracts, not from runs (docs/history.md)",
     )  # fmt: skip
     to.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
-    to.add_argument(
-        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
-    )
-    to.add_argument(
-        "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="accepted share of healthy values out of bounds (default: 0.001)",
-    )  # fmt: skip
+    add_series(to, "accepted share of healthy values out of bounds")
     to.add_argument(
         "--max-age", metavar="DAYS", type=int, default=180, help="call a reference stale after DAYS (default: 180)"
     )

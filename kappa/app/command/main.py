@@ -10,7 +10,7 @@ import sys
 import traceback
 
 from kappa import __version__
-from kappa.app.command.arguments import CommandParser, Looked
+from kappa.app.command.arguments import CommandParser, ResolvedArgument
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES_VARIABLE
@@ -123,7 +123,7 @@ def parser() -> CommandParser:
     found.description = f"{_DESCRIPTION}\n{groups}"
     found.add_argument("--version", action="version", version=f"kappa {__version__}")
     found.add_argument(
-        "--sites", metavar="FOLDER", action=Looked, find=_use_sites, help="also know the sites in this folder"
+        "--sites", metavar="FOLDER", action=ResolvedArgument, find=_use_sites, help="also know the sites in this folder"
     )
     actions = found.add_subparsers(required=True, metavar="COMMAND", prog="kappa", help=argparse.SUPPRESS)
     for commands in GROUPS.values():

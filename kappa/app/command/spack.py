@@ -39,10 +39,7 @@ def _mirror(options: argparse.Namespace) -> int:
 
 
 def _check(folder: pathlib.Path) -> None:
-    """Read the site's description.
-
-    :raises InputError: ``site.yaml`` of the site cannot be used.
-    """
+    """:raises InputError: ``site.yaml`` of the site cannot be used."""
     from kappa.core.sites.load import Site
 
     Site(folder).require_description()

@@ -2,10 +2,6 @@
 HTML report. Kappa re-measures every out-of-bounds metric: first in the same allocation, or by a job on the same nodes,
 then on other nodes. Kappa adds the run to the site's history. OPTIONs are the options below, and options for ReFrame.
 
-With --budget, the first checks are those of each family that was in none of the last six runs of the mode, then checks
-with the most findings per node-hour, then the others in turn. The verdict names the checks that are left out
-(docs/nightly.md).
-
 The results are in a new folder in results/SITE/runs. Only its owner can read it. $KAPPA_RESULTS replaces results/SITE;
 $KAPPA_RUN names the run's folder. ReFrame's output is in reframe.out there; the terminal shows progress.
 
@@ -67,7 +63,8 @@ def _add_own(to: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     to.add_argument(
         "--budget", metavar="NODE-HOURS", type=node_hours,
-        help="run only as many checks as the plan allows within NODE-HOURS",
+        help="run only as many checks as the plan allows within NODE-HOURS; --plan shows which; the verdict names the"
+        " checks that are left out (docs/nightly.md)",
     )  # fmt: skip
     to.add_argument("--plan", action="store_true", help="predict what the run takes; submit no job")
     of_plan = to.add_argument_group("with --plan")

@@ -24,6 +24,7 @@ def test_an_option_that_kappa_does_not_know_is_for_reframe(given, monkeypatch):
         seen.append((mode, options))
         raise InputError("seen")
 
+    monkeypatch.setenv("KAPPA_SPACK_SPEC", "")  # `--spec` sets it
     monkeypatch.setattr("kappa.app.conduct.preflight.require_sense", stop)
     assert main(["validate", "embedded", *given]) == 2
     assert seen == [("nightly", OF_REFRAME)]
