@@ -56,11 +56,11 @@ def test_from_nothing_to_a_first_verdict(suite, tmp_path):
 
     status = judged.returncode
     first_words = (
-        ("--version", PASS), ("help validate", PASS), ("runs mine", PASS), ("verdict mine", status),
-        ("verdict mine -v", status),
+        ("--version", PASS), ("help validate", PASS), ("runs mine", PASS), ("show mine", status),
+        ("show mine -v", status),
         (f"show mine -o {tmp_path}/page.html --format=page", PASS), ("validate mine nightly --plan", PASS),
         ("history mine --add", PASS),
-        ("history mine", INCOMPLETE), ("software mine", PASS), ("compare mine", INCOMPLETE),
+        ("history mine", INCOMPLETE), ("site software mine", PASS), ("compare mine", INCOMPLETE),
     )  # fmt: skip
     ended = {words: kappa(*words.split()) for words, _ in first_words}
     wrong = {

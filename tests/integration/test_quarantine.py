@@ -147,7 +147,7 @@ def ended(operator, wanted):
 def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
     site = operator.folder / "site_configs/operated/site.yaml"
     site.write_text(site.read_text() + "  lasts_days: 1.0e-6\n")
-    night = ("nightly", "run", "operated", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
+    night = ("night", "run", "operated", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
     with roomy(suite):
         with odd(suite, "node2"):
             status, said = operator.kappa(*night, *QUICK)
