@@ -30,16 +30,32 @@ examples:
   kappa validate embedded --plan --against results/embedded/runs/20261123T160040-nightly
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import datetime
 import os
 import pathlib
+from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import CommandParser, add_json, add_rotation, add_site, add_stored, name, node_hours
+from kappa.app.command.arguments import (
+    CommandParser,
+    add_json,
+    add_rotation,
+    add_site,
+    add_stored,
+    alone,
+    name,
+    node_hours,
+    write_json,
+)
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
+
+if TYPE_CHECKING:
+    from kappa.core.sites.load import Site
 
 _OF_PLAN = ("cases", "nights", "against", "json")
 
@@ -79,27 +95,13 @@ def run(options: argparse.Namespace) -> int:
     _add_own(own)
     options, others = own.parse_known_args(options.given, options)
     options.reframe = [*others, *options.reframe]
-    if options.plan:
-        from kappa.app.command import plan
-
-        return plan.run(options)
-    if alien := [f"--{option}" for option in _OF_PLAN if getattr(options, option)]:
-        raise InputError(f"{alien[0]} needs --plan")
-    return _validate(options)
-
-
-def _validate(options: argparse.Namespace) -> int:
-    from kappa.app.conduct.leftovers import NoReportError
-    from kappa.app.conduct.own_cluster import cluster_up
-    from kappa.app.conduct.planning import reframe_options, within
-    from kappa.app.conduct.preflight import require_ready, require_sense
-    from kappa.app.conduct.retention import tidy
-    from kappa.app.conduct.session import Conductor, Progress, cases_done, reframe
-    from kappa.app.conduct.validation import Validation, judge_leftovers, using
-    from kappa.core.record.load import PRINTED
+    for option in ("spec",) if options.plan else _OF_PLAN:
+        if getattr(options, option):
+            raise InputError(f"--{option} {'is not for' if options.plan else 'needs'} --plan")
+    from kappa.app.conduct.preflight import require_sense
+    from kappa.app.conduct.session import reframe
     from kappa.core.sites.load import Site
     from reframe_checks.base.site_settings import MODE_VARIABLE
-    from reports.plan.listing import show_selection
     from spack_envs.installer.chosen import choose
 
     site, results = Site(site_folder(options.site)), results_folder(options.site)
@@ -109,6 +111,64 @@ def _validate(options: argparse.Namespace) -> int:
     site.require_sound()
     require_sense(site.description, results, options.mode, options.reframe)
     os.environ[MODE_VARIABLE] = options.mode
+    return (_plan if options.plan else _validate)(options, site, results)
+
+
+def _plan(options: argparse.Namespace, site: Site, results: pathlib.Path) -> int:
+    from kappa.app.conduct.planning import planned, selected
+    from kappa.app.conduct.session import Conductor
+    from kappa.core.record.load import load_session
+    from reports.nightly.rotation import next_turns
+    from reports.plan import budget
+    from reports.plan.listing import show_held, show_plan, show_selection, show_turns
+    from reports.plan.plan import (
+        check_document,
+        hold,
+        partitions_of,
+        plan_document,
+        stored_sessions,
+        turns_document,
+        turns_of,
+    )
+
+    session = load_session(options.against) if options.against else None
+    stored = stored_sessions(results, session.time_start if session else "")
+    with stopping() as stop:
+        plan = planned(site, options.mode, options.reframe, stored, Conductor(stop))
+    held = hold(plan, session) if session else None
+    turns = None
+    if options.nights:
+        nodes = next_turns(site, results, partitions_of(plan), options.nights)
+        turns = turns_of(plan, {partition: len(one) for partition, one in nodes.items()}, options.repeats)
+    selection = selected(options.budget, plan, stored, options.mode) if options.budget is not None else None
+    told = {
+        **({"against": check_document(held)} if held else {}),
+        **({"turns": turns_document(turns)} if turns else {}),
+        **({"budget": budget.to_document(selection)} if selection else {}),
+    }
+    write_json(options.json, {"site": options.site, "mode": options.mode, **plan_document(plan), **told})
+    if not alone(options.json):
+        show_plan(plan, each_case=options.cases)
+        if turns:
+            show_turns(plan, turns)
+        if held:
+            show_held(held)
+        if selection:
+            show_selection(selection)
+    return 0 if held is None or held.holds else 1 if held.pairs else 2
+
+
+def _validate(options: argparse.Namespace, site: Site, results: pathlib.Path) -> int:
+    from kappa.app.conduct.leftovers import NoReportError
+    from kappa.app.conduct.own_cluster import cluster_up
+    from kappa.app.conduct.planning import reframe_options, within
+    from kappa.app.conduct.preflight import require_ready
+    from kappa.app.conduct.retention import tidy
+    from kappa.app.conduct.session import Conductor, Progress, cases_done
+    from kappa.app.conduct.validation import Validation, judge_leftovers, using
+    from kappa.core.record.load import PRINTED
+    from reports.plan.listing import show_selection
+
     with stopping() as stop, using(results, site) as lock, cluster_up(site.folder):
         site = site.now
         judge_leftovers(site, results)

@@ -30,6 +30,9 @@ def test_an_option_that_kappa_does_not_know_is_for_reframe(given, monkeypatch):
     assert seen == [("nightly", OF_REFRAME)]
 
 
-def test_an_option_of_the_plan_needs_the_plan(capsys):
-    assert main(["validate", "embedded", "smoke", "--cases"]) == 2
-    assert "--cases needs --plan" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("given", "said"), [(["--cases"], "--cases needs --plan"), (["--plan", "--spec=ior"], "--spec is not for --plan")]
+)
+def test_options_that_do_not_go_together_are_refused(given, said, capsys):
+    assert main(["validate", "embedded", "smoke", *given]) == 2
+    assert said in capsys.readouterr().err
