@@ -22,8 +22,8 @@ from reports.acceptance.signature import MANIFEST, SignatureState, check
 
 @dataclass(frozen=True)
 class AcceptedDossier:
-    """A dossier that passed ``kappa verify`` and has a good signature; ``folder`` is the one that the contract names,
-    or its copy in a campaign."""
+    """A dossier that passed ``kappa acceptance verify`` and has a good signature; ``folder`` is the one that the
+    contract names, or its copy in a campaign."""
 
     clause: Clause
     folder: pathlib.Path

@@ -35,7 +35,7 @@ _EXAMPLES = """\
   kappa acceptance report acceptance-2026           write acceptance-2026/dossier
   kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
   kappa acceptance log acceptance-2026 show         show the outages, for clauses of reliability and availability
-  kappa verify acceptance-2026/dossier              check that the dossier is unaltered
+  kappa acceptance verify acceptance-2026/dossier              check that the dossier is unaltered
 """
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
 INTERRUPTED = 2

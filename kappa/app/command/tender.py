@@ -60,7 +60,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     verifying = actions.add_parser("verify", help="check a pack, or a contract with its signatures")
     verifying.add_argument("paper", metavar="PAPER", type=pathlib.Path, help="a pack, or the file of a contract")
     verifying.add_argument(
-        "--key", metavar="KEY", action="append", default=[], help="require the signature of KEY, as `kappa verify`"
+        "--key", metavar="KEY", action="append", default=[], help="require the signature of KEY, as `acceptance verify`"
     )
     verifying.set_defaults(act=_verify)
     return words.parse_args(arguments)
