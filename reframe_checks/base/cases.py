@@ -127,8 +127,8 @@ class Tuning(rfm.RegressionTestPlugin):
 class StatedCost(rfm.RegressionTestPlugin):
     """State the cost of a case before it runs: the job's seconds, and the most bytes that it writes.
 
-    ``kappa plan`` adds the costs up. The bytes that a case wrote are part of its result. Leaf classes whose cost
-    depends on their sizes override ``expected_s``, ``most_bytes`` and ``wrote_bytes``.
+    ``kappa validate --plan`` adds the costs up. The bytes that a case wrote are part of its result. Leaf classes whose
+    cost depends on their sizes override ``expected_s``, ``most_bytes`` and ``wrote_bytes``.
     """
 
     #: Expected time of the job, s.

@@ -44,7 +44,7 @@ class SoftwareInventory(OnEachNode, KappaCheck):
     measured_s = 5
     failure_means = (
         "A node has other programs or libraries than the rest, or all nodes have others than were accepted. Make the "
-        "nodes alike; after an update that you meant, accept it with `kappa software SITE --accept`."
+        "nodes alike; after an update that you meant, accept it with `kappa site software SITE --accept`."
     )
     tags = {"smoke"}
     sourcesdir = "src"
@@ -105,7 +105,7 @@ class SoftwareInventory(OnEachNode, KappaCheck):
             raise SanityError(str(err)) from None
         different = changes(accepted.files, self.content)
         if different:
-            self.hint = f"check the installations since then; `kappa software {site} --accept` accepts the new software"
+            self.hint = f"check installations since then; `kappa site software {site} --accept` accepts the new ones"
             raise SanityError(f"changed since {accepted.since}: {listed(different)}")
         return True
 

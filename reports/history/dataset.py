@@ -112,7 +112,8 @@ def _read(database: duckdb.DuckDBPyConnection, path: pathlib.Path, what: str) ->
         return database.execute(f"SELECT {what} FROM {_MONTH} AS one", [str(path)]).fetchall()
     except duckdb.Error as err:
         why = str(err).partition("\n")[0]  # without the query
-        raise InputError(f"cannot read {clean(str(path))}: {clean(why)}; remove it and ingest again") from err
+        where = clean(str(path))
+        raise InputError(f"cannot read {where}: {clean(why)}; remove it, then run kappa history SITE --add") from err
 
 
 def _extend(database: duckdb.DuckDBPyConnection, path: pathlib.Path) -> None:
@@ -202,7 +203,7 @@ class History:
     def __init__(self, folder: pathlib.Path) -> None:
         self.files = [str(path) for path in files(folder)]
         if not self.files:
-            raise InputError(f"{folder}: no results in this folder; fill it with: kappa ingest SITE")
+            raise InputError(f"{folder}: no results in this folder; fill it with: kappa history SITE --add")
         self._database = _connected()
         self._database.execute("SET VARIABLE files = ?", [self.files])
 

@@ -55,7 +55,7 @@ def publish(
     archive = open_archive(results, site)
     if not archive.nights:
         damaged = "".join(f"; {problem}" for problem in archive.damaged)
-        raise InputError(f"{results}: no night has ended yet; start one with `kappa nightly run {site.name}`{damaged}")
+        raise InputError(f"{results}: no night has ended yet; start one with `kappa night run {site.name}`{damaged}")
     problem = ""
     try:
         findings = _findings(results, archive)

@@ -22,7 +22,7 @@ from reports.verdict.state import Gap, State, grouped
 from reports.verdict.suspects import drain_suggestions, ranked_evidence, suspect_nodes
 
 PLACES_LIMIT = 300
-RESCHEDULE = "schedule the nights again: `kappa nightly schedule SITE sbatch` with the same options"
+RESCHEDULE = "schedule the nights again: `kappa night schedule SITE sbatch` with the same options"
 UNDONE = "correct the command under `quarantine` in site.yaml, or act by hand (docs/quarantine.md)"
 RERUN = "read the night's output (`night.log` in its folder); the next night measures the missing nodes"
 # Scales and placements of the checks that the rotation selects.

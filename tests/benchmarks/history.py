@@ -42,9 +42,9 @@ def main() -> None:
         else:
             size, values = write_reports(reports, chosen.nights, chosen.nodes, chosen.seed)
         print(f"{values} values in {chosen.nights} reports of {size / chosen.nights / 2**20:.1f} MiB")
-        ingest = timed("ingest", folder, "ingest", "site")
+        ingest = timed("ingest", folder, "history", "site", "--add")
         print(f"ingest: {values / ingest:.0f} values/s")
-        timed("ingest again, nothing new", folder, "ingest", "site")
+        timed("ingest again, nothing new", folder, "history", "site", "--add")
         stored = sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*.parquet"))
         print(f"stored: {stored / 2**20:.1f} MiB")
         shutil.rmtree(reports)

@@ -33,7 +33,7 @@ def main() -> None:
             make = night if (number + 1) % FAILED_EACH else failed_night
             kept = make(number, folder=folder.name, sessions=(_session(folder)["uuid"],), **_when(folder))
             (folder / SUMMARY).write_text(to_json(kept), encoding="utf-8")
-        command = ("nightly", "report", "embedded", f"--results={results}")
+        command = ("night", "report", "embedded", f"--results={results}")
         timed(f"{len(earlier)} nights into the history", results, *command)
         keep_record(newest, record(**_when(newest)))
         timed("the newest night", results, *command)

@@ -165,7 +165,7 @@ def main() -> None:
         (folder / "run-report.json").write_bytes(msgspec.json.encode(large_report(chosen.nodes)))
         page = folder / "page.html"
         site = pathlib.Path(__file__).parents[2] / "site_configs/embedded"
-        timed("page", name, "html", "run-report.json", "--site", str(site), "-o", str(page))
+        timed("page", name, "show", "--format=page", "run-report.json", "--site", str(site), "-o", str(page))
         print(f"{page.stat().st_size / 1e6:.2f} MB")
         if chromium := shutil.which("chromium"):
             print(f"{sheets(chromium, page)} sheets of A4")

@@ -20,9 +20,9 @@ LIMIT_S = 1500
 # Commands that run for hours, need another cluster or call the tests: their replacement, and the reason.
 INSTEAD = {
     "make test": ("make -n test", "calls the tests"),
-    "kappa quarantine": ("kappa quarantine --help", "needs a rule in site.yaml; test_quarantine.py types it"),
-    "kappa return": ("kappa return --help", "needs a rule in site.yaml; test_quarantine.py types it"),
-    "kappa nightly schedule": ("kappa nightly schedule embedded sbatch --at 02:00 --dry-run", "a chain of every night"),
+    "kappa node quarantine": ("kappa node quarantine --help", "needs a rule in site.yaml; test_quarantine.py types it"),
+    "kappa node return": ("kappa node return --help", "needs a rule in site.yaml; test_quarantine.py types it"),
+    "kappa night schedule": ("kappa night schedule embedded sbatch --at 02:00 --dry-run", "a chain of every night"),
 }
 # Commands that the reader of a page typed before, and the command that ends them.
 _READY = ("make setup", ". .venv/bin/activate")
@@ -35,6 +35,7 @@ AFTER = {"docs/acceptance.md": ("kappa cluster down",)}
 # A command that ends otherwise than with 0, as the page says that it does.
 ENDS = {
     "kappa validate embedded smoke -n PairSweep": (1, "a fault is there"),
+    "kappa history embedded --add": (0, "it judges nothing"),
     "kappa history embedded": (2, "one run is too little to judge"),
     "kappa learn embedded --check": (2, "one run is too little to hold references against"),
     "kappa learn embedded >": (1, "one run is too little to learn from"),

@@ -38,7 +38,7 @@ disturbances:
 """
 _NIGHTS = """\
 Simulate rounds of 25 nights, without a cluster. One of four nodes becomes 5 to 10 % slower, which is too little for the
-bounds of one night. `kappa nightly report` must name it within five nights. Half of the rounds are healthy."""
+bounds of one night. `kappa night report` must name it within five nights. Half of the rounds are healthy."""
 _BESIDE = """\
 Load this machine with a parallel build, a program that streams through memory, or one that writes and syncs a disk. The
 load stops after --seconds, or when COMMAND ends. The exit status is COMMAND's."""

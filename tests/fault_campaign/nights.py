@@ -1,7 +1,7 @@
 """Simulate rounds of nights in which a node is slower, by too little for the bounds of one night, or healthy.
 
 The node becomes 5 to 10 % slower and stays so. The simulation writes a report of single nodes for each night, with
-values that spread by 3 %. ``kappa nightly report`` reads each, and its message names a node or none. Half of the rounds
+values that spread by 3 %. ``kappa night report`` reads each, and its message names a node or none. Half of the rounds
 are healthy. This needs no cluster: virtual nodes on one machine disturb each other more than such a fault.
 """
 

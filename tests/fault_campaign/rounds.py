@@ -219,6 +219,6 @@ def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
 
 def judge(cluster: Cluster, report: pathlib.Path, *options: str) -> dict[str, Any] | None:
     """Return the verdict on a report; ``None`` if there is none."""
-    command = [str(KAPPA), "verdict", str(report), *options, "--json", "-"]
+    command = [str(KAPPA), "show", str(report), *options, "--json", "-"]
     done = subprocess.run(command, env=cluster.environment(), capture_output=True, timeout=300, check=False)
     return dict(json.loads(done.stdout)) if done.stdout else None

@@ -10,7 +10,7 @@ BUSY = "busy"
 
 
 def busy_reasons(verdict: Mapping[str, Any]) -> int:
-    """Return the number of reasons why ``verdict`` (``kappa verdict --json``) is INCOMPLETE, or 0 if one is another."""
+    """Return the number of reasons why ``verdict`` (``kappa show --json``) is INCOMPLETE, or 0 if one is another."""
     reasons = verdict["incomplete"]
     only_busy = verdict["verdict"] == "INCOMPLETE" and all(reason["cause"] == BUSY for reason in reasons)
     return len(reasons) if only_busy else 0
@@ -26,7 +26,7 @@ def excuse(run: pathlib.Path, kappa: pathlib.Path, into: pathlib.Path) -> str:
     if not report.exists() or not page.exists():
         return ""
     into.unlink(missing_ok=True)
-    subprocess.run([kappa, "verdict", report, "--json", into], stdout=subprocess.DEVNULL, check=False)
+    subprocess.run([kappa, "show", report, "--json", into], stdout=subprocess.DEVNULL, check=False)
     if not into.exists():
         return ""
     count = busy_reasons(json.loads(into.read_text(encoding="utf-8")))

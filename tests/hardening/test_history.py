@@ -33,7 +33,7 @@ def stored(history):
 def ingest_all(site):
     # A site has a folder of its own, or results that it left.
     pathlib.Path("results", site).mkdir(parents=True, exist_ok=True)
-    assert main(["ingest", site, "runs"]) == 0
+    assert main(["history", site, "--add", "runs"]) == 0
 
 
 @few_or_many("least", 10, 100)

@@ -57,7 +57,7 @@ def reframe(tree, in_turn):
 
 
 def command(tree, *options):
-    return [tree / ".venv/bin/kappa", "nightly", "run", "mycluster", *options]
+    return [tree / ".venv/bin/kappa", "night", "run", "mycluster", *options]
 
 
 def environment(tree):

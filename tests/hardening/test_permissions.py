@@ -43,7 +43,7 @@ def tree(tmp_path):
 def nightly(tree, action, *arguments):
     path = f"{tree / 'bin'}:{os.environ['PATH']}"
     return subprocess.run(
-        [tree / ".venv/bin/kappa", "nightly", action, "mycluster", *arguments], cwd=tree, umask=OPEN,
+        [tree / ".venv/bin/kappa", "night", action, "mycluster", *arguments], cwd=tree, umask=OPEN,
         capture_output=True, text=True, check=False,
         env={**os.environ, "PATH": path, "KAPPA_RESULTS": str(tree / "results")},
     )  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_history_read_in_by_hand(tmp_path, monkeypatch):
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
     before = os.umask(OPEN)
     try:
-        assert main(["ingest", "embedded", str(SAMPLE)]) == 0
+        assert main(["history", "embedded", "--add", str(SAMPLE)]) == 0
         assert os.umask(OPEN) == OPEN, "as it was for who calls it"
     finally:
         os.umask(before)

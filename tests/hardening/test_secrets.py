@@ -34,8 +34,8 @@ def test_report_page_and_verdict(tmp_path, environment, capsys):
     document["session_info"]["cmdline"] = f"reframe -S Stream.api_token={SECRET} --session-extras=mode=nightly"
     path = tmp_path / "run-report.json"
     path.write_text(json.dumps(document))
-    main(["verdict", "-v", str(path), "--json", str(tmp_path / "verdict.json")])
-    main(["html", str(path), "-o", str(tmp_path / "report.html")])
+    main(["show", "-v", str(path), "--json", str(tmp_path / "verdict.json")])
+    main(["show", "--format=page", str(path), "-o", str(tmp_path / "report.html")])
     written = "".join(capsys.readouterr()) + (tmp_path / "report.html").read_text()
     assert "api_token=REDACTED" in written
     assert SECRET not in written

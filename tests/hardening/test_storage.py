@@ -68,14 +68,14 @@ def clear(done, why):
 
 
 def test_a_page(results):
-    done = reports(FILLED, results, "html", results / "run-report.json", "-o", results / "report.html")
+    done = reports(FILLED, results, "show", "--format=page", results / "run-report.json", "-o", results / "report.html")
     clear(done, "No space left on device")
     assert "left report.html 3\n" in done.stdout
 
 
 @STATES
 def test_a_verdict_for_machines(results, state, why):
-    done = reports(state, results, "verdict", results / "run-report.json", "--json", results / "verdict.json")
+    done = reports(state, results, "show", results / "run-report.json", "--json", results / "verdict.json")
     clear(done, why)
     assert "left verdict.json 3\n" in done.stdout
 
@@ -86,13 +86,13 @@ def test_nights_and_their_history(tmp_path, state, why):
     folder = results / "nights/20261115T020000"
     keep_record(folder, record(night="2026-11-15", started=START))
     keep_report(folder, complete())
-    done = reports(state, results, "nightly", "report", "embedded", f"--results={results}")
+    done = reports(state, results, "night", "report", "embedded", f"--results={results}")
     clear(done, why)
     assert (folder / "run-report.json").exists()
 
 
 def test_the_history(results):
-    command = (sys.executable, "-m", "kappa.app.command.main", "ingest", "embedded")
+    command = (sys.executable, "-m", "kappa.app.command.main", "history", "embedded", "--add")
     done = run_on(FILLED, results, REPOSITORY, *command, KAPPA_RESULTS=str(results))
     clear(done, "No space left on device")
 

@@ -17,7 +17,7 @@ def test_no_control_character_reaches_the_terminal(tmp_path, capsys):
     )  # fmt: skip
     path = tmp_path / "run-report.json"
     path.write_text(json.dumps(complete(entry)))
-    main(["verdict", "-v", str(path)])
+    main(["show", "-v", str(path)])
     said = "".join(capsys.readouterr())
     assert not set(said) & {"\x1b", "\x9b", "\x07", "\x08", "\r", "\u202e"}
 
@@ -30,7 +30,7 @@ def test_no_control_character_reaches_the_terminal(tmp_path, capsys):
 def test_hostile_json_is_a_message_and_no_verdict(tmp_path, capsys, text):
     path = tmp_path / "run-report.json"
     path.write_text(text)
-    assert main(["verdict", str(path)]) == 2
+    assert main(["show", str(path)]) == 2
     assert "run-report.json" in capsys.readouterr().err
 
 
@@ -38,5 +38,5 @@ def test_a_report_without_end_is_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("kappa.core.record.load.MAX_REPORT_BYTES", 1000)
     path = tmp_path / "run-report.json"
     path.write_text(" " * 1001)
-    assert main(["verdict", str(path)]) == 2
+    assert main(["show", str(path)]) == 2
     assert "larger than 1,000 bytes" in capsys.readouterr().err

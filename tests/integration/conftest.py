@@ -75,7 +75,7 @@ class Suite:
             print(*(f"{case['name']}: {case['fail_reason']}" for case in cases if case.get("fail_reason")), sep="\n")
         said = report.with_suffix(".verdict.json")
         done = subprocess.run(
-            [KAPPA, "verdict", report, "--json", said],
+            [KAPPA, "show", report, "--json", said],
             env=self.environment(), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return done.returncode, json.loads(said.read_text()) if said.exists() else None

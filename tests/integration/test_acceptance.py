@@ -148,7 +148,7 @@ def test_a_small_contract(suite, contract, tmp_path):
     assert written.returncode == 0, written.stderr
     page = (dossier / "dossier.html").read_text()
     assert "interrupted attempt" in page
-    assert call(*command("verify", dossier)).returncode == 2, "it is not signed"
+    assert call(*command("acceptance", "verify", dossier)).returncode == 2, "it is not signed"
     texts = [path.read_bytes() for path in dossier.rglob("*") if path.is_file()]
     assert len(texts) > 20
     assert not any(SECRET.encode() in text for text in texts)
@@ -158,7 +158,7 @@ def test_a_small_contract(suite, contract, tmp_path):
         look(dossier / "dossier.html", tmp_path)
     with (dossier / "contract.yaml").open("a") as altered:
         altered.write("\n")
-    assert call(*command("verify", dossier)).returncode == 1
+    assert call(*command("acceptance", "verify", dossier)).returncode == 1
 
 
 @long
@@ -190,7 +190,7 @@ def test_a_later_run_is_compared_with_the_signed_dossier(suite, tmp_path):
     [clause] = json.loads((tmp_path / "dossier/verdict.json").read_text())["clauses"]
     assert (clause["id"], clause["outcome"]) == ("R1", "met")
     checked = subprocess.run(
-        command("verify", tmp_path / "dossier"),
+        command("acceptance", "verify", tmp_path / "dossier"),
         env=suite.environment(), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     # Only the copy of the accepted dossier is signed.

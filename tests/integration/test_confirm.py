@@ -119,7 +119,7 @@ def test_what_a_check_singles_out_within_its_bounds_is_measured_again_and_accuse
     assert [again["job_id"] for again in case["repeated"]] == [case["job_id"]]
     assert [seen["node"] for seen in verdict["observations"]] == ["node1", "node2", "node3", "node4"]
     assert verdict["suspects"] == []
-    subprocess.run([KAPPA, "html", report], env=suite.environment(), check=True, timeout=PATIENCE_S)
+    subprocess.run([KAPPA, "show", "--format=page", report], env=suite.environment(), check=True, timeout=PATIENCE_S)
     page = report.with_suffix(".html").read_text()
     assert 'id="observations"' in page and 'id="suspects"' not in page and "scontrol" not in page
 

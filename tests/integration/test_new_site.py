@@ -46,7 +46,7 @@ def test_from_nothing_to_a_first_verdict(suite, tmp_path):
     judged = kappa("validate", "mine", "smoke")
     assert judged.returncode in (PASS, INCOMPLETE), judged.stdout + judged.stderr
     said = tmp_path / "verdict.json"
-    kappa("verdict", str(next(tmp_path.glob("results/runs/*/run-report.json"))), "--json", str(said))
+    kappa("show", str(next(tmp_path.glob("results/runs/*/run-report.json"))), "--json", str(said))
     verdict = json.loads(said.read_text())
     assert verdict["counts"]["failed"] == 0
     passed = [one["name"].split()[0] for one in verdict["cases"] if one["state"] == "pass"]
@@ -56,10 +56,11 @@ def test_from_nothing_to_a_first_verdict(suite, tmp_path):
 
     status = judged.returncode
     first_words = (
-        ("--version", PASS), ("help validate", PASS), ("runs mine", PASS), ("verdict mine", status),
-        ("verdict mine -v", status),
-        (f"html mine -o {tmp_path}/page.html", PASS), ("plan mine nightly", PASS), ("ingest mine", PASS),
-        ("history mine", INCOMPLETE), ("software mine", PASS), ("compare mine", INCOMPLETE),
+        ("--version", PASS), ("help validate", PASS), ("runs mine", PASS), ("show mine", status),
+        ("show mine -v", status),
+        (f"show mine -o {tmp_path}/page.html --format=page", PASS), ("validate mine nightly --plan", PASS),
+        ("history mine --add", PASS),
+        ("history mine", INCOMPLETE), ("site software mine", PASS), ("compare mine", INCOMPLETE),
     )  # fmt: skip
     ended = {words: kappa(*words.split()) for words, _ in first_words}
     wrong = {

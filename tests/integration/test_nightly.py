@@ -20,7 +20,7 @@ QUICK = ("-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1", "
 
 def start(suite, night, *options, **environment):
     return subprocess.Popen(
-        [KAPPA, "nightly", "run", "embedded", "--mode=links", "--nights=0", f"--night={night}", *options],
+        [KAPPA, "night", "run", "embedded", "--mode=links", "--nights=0", f"--night={night}", *options],
         env=suite.environment(**environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_what_a_budget_leaves_out_does_not_run_and_is_told(suite, tmp_path):
     """The night passes, and no output claims a pass of cases that did not run."""
     suite = dataclasses.replace(suite, results=tmp_path)
     plan = subprocess.run(
-        [KAPPA, "plan", "embedded", "links", "--json=-"],
+        [KAPPA, "validate", "embedded", "links", "--plan", "--json=-"],
         env=suite.environment(), stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True,
     )  # fmt: skip
     hours = Counter()
@@ -145,7 +145,7 @@ def test_a_night_whose_machine_fails_begins_again_on_another(suite):
 def submit(suite, *options):
     """Schedule nights; returns the identifier of the first one's job, which waits for tomorrow."""
     done = subprocess.run(
-        [KAPPA, "nightly", "schedule", "embedded", "sbatch", "--at=03:00", "--limit=10m", *options],
+        [KAPPA, "night", "schedule", "embedded", "sbatch", "--at=03:00", "--limit=10m", *options],
         env=suite.environment(), check=True, capture_output=True, text=True,
     )  # fmt: skip
     return re.search(r"night submitted: job (\d+)", done.stdout)[1]

@@ -104,7 +104,7 @@ def roomy(suite):
 def drained(suite, operator, run):
     """The operator, with node2 in quarantine."""
     with roomy(suite):
-        status, said = operator.kappa("quarantine", "operated", "--run", run)
+        status, said = operator.kappa("node", "quarantine", "operated", "--run", run)
         assert status == PASS and "node2: drained until" in said, said
         state, reason = operator.state("node2")
         assert state == "drained" and reason.startswith("kappa-quarantine 2") and "net.eth0.mtu is 1280" in reason
@@ -115,7 +115,7 @@ def drained(suite, operator, run):
 def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
     _, reason = drained.state("node2")
     with odd(suite, "node2"):
-        status, said = drained.kappa("return", "operated", "node2", "--", *QUICK)
+        status, said = drained.kappa("node", "return", "operated", "node2", "--", *QUICK)
     assert status == FAIL and "node2: not resumed: FAIL: PartitionHealth" in said, said
     state, now = drained.state("node2")
     assert state == "drained" and now.startswith("kappa-quarantine 2") and now != reason
@@ -124,7 +124,7 @@ def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
 
 def test_a_node_that_is_mended_comes_back_and_nobodys_job_reaches_it_before(drained):
     job = drained.slurm("sbatch", "--parsable", "-pscratch", "-wnode2", "-o/dev/null", "--wrap=true").strip()
-    status, said = drained.kappa("return", "operated", "node2", "--", *QUICK)
+    status, said = drained.kappa("node", "return", "operated", "node2", "--", *QUICK)
     assert status == PASS and "node2: resumed after it passed its test" in said, said
     until(lambda: "JobState=COMPLETED" in drained.slurm("scontrol", "show", "job", job), "the job has run")
     assert "No reservations" in drained.slurm("scontrol", "show", "reservation")
@@ -147,7 +147,7 @@ def ended(operator, wanted):
 def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
     site = operator.folder / "site_configs/operated/site.yaml"
     site.write_text(site.read_text() + "  lasts_days: 1.0e-6\n")
-    night = ("nightly", "run", "operated", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
+    night = ("night", "run", "operated", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
     with roomy(suite):
         with odd(suite, "node2"):
             status, said = operator.kappa(*night, *QUICK)
@@ -161,12 +161,12 @@ def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
 
 def test_half_of_a_partition_is_not_drained_and_somebody_elses_drain_is_left_alone(operator, run):
     # One of the two nodes of the partition cpu.
-    status, said = operator.kappa("quarantine", "operated", "--run", run)
+    status, said = operator.kappa("node", "quarantine", "operated", "--run", run)
     assert status == FAIL
     assert "node2: stays in service: 1 of 2 nodes of partition cpu would be out of service" in said
     assert operator.state("node2") == ("idle", "none")
     operator.slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=fan broken")
-    for words in (["quarantine", "operated", "--run", run], ["return", "operated", "node2"]):
+    for words in (["node", "quarantine", "operated", "--run", run], ["node", "return", "operated", "node2"]):
         status, said = operator.kappa(*words)
         assert status != PASS and "node2 is drained, for the reason 'fan broken'" in said
     assert operator.state("node2") == ("drained", "fan broken")
@@ -178,6 +178,6 @@ def test_who_may_not_drain_is_told_so(suite, operator, run):
     nobody = '[setpriv, --reuid=65534, --regid=65534, --clear-groups, scontrol, update, "NodeName={node}"'
     site.write_text(site.read_text().replace('drain: [scontrol, update, "NodeName={node}"', f"drain: {nobody}"))
     with roomy(suite):
-        status, said = operator.kappa("quarantine", "operated", "--run", run)
+        status, said = operator.kappa("node", "quarantine", "operated", "--run", run)
     assert status == UNDONE and "node2: could not be drained" in said and "it needs an operator of Slurm" in said, said
     assert operator.state("node2") == ("idle", "none")

@@ -61,8 +61,8 @@ def entries(session):
 
 @pytest.fixture(scope="module")
 def judged(session):
-    """Return `kappa verdict`'s text about each case."""
-    done = command(session, "kappa", "verdict", session / "report.json", "--json", "-")
+    """Return `kappa show`'s text about each case."""
+    done = command(session, "kappa", "show", session / "report.json", "--json", "-")
     return json.loads(done.stdout)["cases"]
 
 

@@ -45,9 +45,9 @@ def reports_took(report: Path, page: Path, environment: Mapping[str, str], folde
     :raises RuntimeError: one of them could not be done; it says why.
     """
     commands: dict[str, tuple[object, ...]] = {
-        "verdict": ("verdict", report, "--site", SITE),
-        "html": ("html", report, "--site", SITE, "-o", page),
-        "ingest": ("ingest", "embedded"),
+        "verdict": ("show", report, "--site", SITE),
+        "html": ("show", "--format=page", report, "--site", SITE, "-o", page),
+        "ingest": ("history", "embedded", "--add"),
         "history": ("history", "embedded"),
     }
     # The site expects more families than the report has, and one run is too little for the history to judge.

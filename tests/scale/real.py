@@ -65,7 +65,7 @@ def measure(nodes: int, folder: Path) -> Real:
     try:
         steps["up"] = step(SITE / "cluster", "up", "--light", "--nodes", nodes)
         calls = _time_calls(folder / "cluster")
-        steps["plan"] = step(BIN / "kappa", "plan", "embedded", "nightly", "--nights", 7)
+        steps["plan"] = step(BIN / "kappa", "validate", "embedded", "nightly", "--plan", "--nights", 7)
         calls.unlink(missing_ok=True)
         steps["session"] = step(
             BIN / "reframe", "-C", SITE / "settings.py", "-c", CHECKS, "-r", "--system=embedded:scratch",
@@ -114,13 +114,13 @@ def _operated(nodes: int, folder: Path, step: Callable[..., Took]) -> dict[str, 
     for node in bad:
         on(node, "rm", "/dev/shm/left")
     if nodes >= FROM_NODES:
-        steps["drain"] = step(BIN / "kappa", "quarantine", "embedded", "--run", report.parent, place=folder)
+        steps["drain"] = step(BIN / "kappa", "node", "quarantine", "embedded", "--run", report.parent, place=folder)
         states("drain")
-        steps["return"] = step(BIN / "kappa", "return", "embedded", *bad, "--", *quick, place=folder)
+        steps["return"] = step(BIN / "kappa", "node", "return", "embedded", *bad, "--", *quick, place=folder)
         states("idle")
     # Some of hundreds of nodes on two shared cores do not answer Slurm in time, as PartitionState reports.
     steps["night"] = step(
-        BIN / "kappa", "nightly", "run", "embedded", "--mode=smoke", f"--nights={max(1, nodes // IN_TURN)}",
+        BIN / "kappa", "night", "run", "embedded", "--mode=smoke", f"--nights={max(1, nodes // IN_TURN)}",
         "--repeats=1", "--", "-c", CHECKS, "-n", "Alone", "-n", "PartitionState", *quick,
         allowed=(0, 1, 2), place=folder,
     )  # fmt: skip

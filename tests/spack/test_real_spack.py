@@ -77,7 +77,7 @@ def session(installation, tmp_path_factory):
     finally:
         command(cluster, "down", "--purge", **here)
     assert report.is_file(), done.stdout[-4000:] + done.stderr
-    verdict = command(".venv/bin/kappa", "verdict", str(report), "-v", **here).stdout
+    verdict = command(".venv/bin/kappa", "show", str(report), "-v", **here).stdout
     print(verdict)
     return json.loads(report.read_text()), verdict
 

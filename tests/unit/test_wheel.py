@@ -96,7 +96,7 @@ def test_an_installed_suite_works_anywhere_and_is_not_written_into(site_packages
     sites = kappa("site", "list")
     assert f"embedded: {site_packages / 'site_configs/embedded'}" in sites.stdout.splitlines(), sites.stderr
     # ReFrame lists the checks.
-    plan = kappa("plan", "embedded", "smoke")
+    plan = kappa("validate", "embedded", "smoke", "--plan")
     assert plan.returncode == 0 and "PairSweep" in plan.stdout, plan.stderr
     docs = kappa("docs", "PairSweep")
     assert docs.returncode == 0 and "worst_loss" in docs.stdout, docs.stderr

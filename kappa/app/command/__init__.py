@@ -1,4 +1,4 @@
-"""The command ``kappa``: one file for each subcommand, with its arguments, help and exit status.
+"""The command ``kappa``: a file for each command or group, whose ``add_arguments`` gets a parser.
 
-``main.py`` lists the subcommands and turns errors into messages. No other package imports this one.
+``main.py`` lists the commands and turns errors into messages. No other package imports this one.
 """

@@ -1,14 +1,26 @@
-"""``kappa acceptance``: ``plan``, ``run``, ``time``, ``report``, ``sign`` and ``log``."""
+"""Check a contract, clause by clause, with repeated runs. The contract is the file acceptance.yaml of the site.
+
+  ACCEPTED      0  every mandatory clause is met or waived
+  NOT ACCEPTED  1  a mandatory clause is not met
+  INCOMPLETE    2  every mandatory clause with enough samples is met, but one lacks samples
+
+examples:
+  kappa acceptance plan embedded                    show what would run, on how many nodes, for how long
+  kappa acceptance run embedded acceptance-2026     stop it at any time; the same command continues
+  kappa acceptance time embedded acceptance-2026 T1 time a restart of slurmctld, for a clause of duration
+  kappa acceptance report acceptance-2026           write acceptance-2026/dossier
+  kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
+  kappa acceptance log acceptance-2026 show         show the outages, for clauses of reliability and availability
+  kappa acceptance verify acceptance-2026/dossier   check that the dossier is unaltered
+"""
 
 from __future__ import annotations
 
 import argparse
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kappa.app.command.acceptance_log import add_log
-from kappa.app.command.acceptance_time import add_time
-from kappa.app.command.arguments import SITE_HELP, Words, add_json, alone, parser, write_json
+from kappa.app.command.arguments import SITE_HELP, CommandParser, add_json, alone, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
@@ -20,68 +32,58 @@ if TYPE_CHECKING:
     from reports.acceptance.kinds.clause import Contract, Planning
     from reports.acceptance.plan import AcceptancePlan
 
-_DESCRIPTION = """\
-Check a contract, clause by clause, with repeated runs. The contract is the file acceptance.yaml of the site.
-
-  ACCEPTED      0  every mandatory clause is met or waived
-  NOT ACCEPTED  1  a mandatory clause is not met
-  INCOMPLETE    2  every mandatory clause with enough samples is met, but one lacks samples"""
-_EXAMPLES = """\
-  kappa acceptance plan embedded                    show what would run, on how many nodes, for how long
-  kappa acceptance run embedded acceptance-2026     stop it at any time; the same command continues
-  kappa acceptance time embedded acceptance-2026 T1 time a restart of slurmctld, for a clause of duration
-  kappa acceptance report acceptance-2026           write acceptance-2026/dossier
-  kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
-  kappa acceptance log acceptance-2026 show         show the outages, for clauses of reliability and availability
-  kappa verify acceptance-2026/dossier              check that the dossier is unaltered
-"""
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
-_REQUIREMENTS_HELP = "a YAML file `ID: text`; list its requirements that no clause covers"
 INTERRUPTED = 2
 
 
-def run(arguments: list[str]) -> int:
-    command = parser("acceptance", _DESCRIPTION, _EXAMPLES)
-    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
-    of_site = Words(add_help=False)
-    of_site.add_argument("site", metavar="SITE", help=SITE_HELP)
-    of_site.add_argument(
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__)
+    to.add_command("plan", "print what would run; submit nothing", _add_plan)
+    to.add_command("run", "run the remaining repeats of the contract", _add_run)
+    to.add_command("time", "time a restart, failover, reboot or start, once", "acceptance_time")
+    to.add_command("log", "the outage log: collect, add, agree, show", "acceptance_log")
+    to.add_command("report", "write the dossier of the runs in DIR", _add_report)
+    to.add_command("sign", "sign a finished dossier", _add_sign)
+    to.add_command("verify", "check that a dossier is unaltered", "verify")
+
+
+def add_contract(to: CommandParser) -> None:
+    """Add the arguments about the site and its contract."""
+    to.add_argument("site", metavar="SITE", help=SITE_HELP)
+    to.add_argument(
         "--contract", metavar="FILE", type=pathlib.Path, help="use this contract instead of SITE/acceptance.yaml"
     )
-    of_site.add_argument(
+
+
+def _add_requirements(to: CommandParser) -> None:
+    to.add_argument(
+        "--requirements",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="a YAML file `ID: text`; list its requirements that no clause covers",
+    )
+
+
+def _add_results(to: CommandParser) -> None:
+    to.add_argument(
         "--results",
         metavar="DIR",
         type=pathlib.Path,
         help="take run times from the stored runs in DIR (default: results/SYSTEM/runs)",
     )
-    _add_plan(actions, of_site)
-    _add_run(actions, of_site)
-    _add_report(actions)
-    _add_sign(actions)
-    add_time(actions, of_site, _site)
-    add_log(actions)
-    # argparse would give the words after `--` to other arguments.
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = command.parse_args(arguments[:end])
-    options.command = arguments[end + 1 :]
-    if options.command and options.action != "time":
-        command.error(f"unexpected words after --: {clean(' '.join(options.command))}")
-    return int(options.act(options))
 
 
-def _add_plan(actions: Any, of_site: Words) -> None:
-    planning = actions.add_parser(
-        "plan",
-        parents=[of_site],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="print what would run; submit nothing",
-        description="Print the series that the contract's clauses select, the repeats, nodes and time, and what each\n"
+def _add_plan(to: CommandParser) -> None:
+    to.describe(
+        "Print the series that the contract's clauses select, the repeats, nodes and time, and what each\n"
         "further kind of clause costs and decides.\n"
         "Exit status: 0 every clause selects one series, 2 otherwise.",
+        _plan,
     )
-    planning.add_argument("--requirements", metavar="FILE", type=pathlib.Path, help=_REQUIREMENTS_HELP)
-    add_json(planning)
-    planning.set_defaults(act=_plan)
+    add_contract(to)
+    _add_results(to)
+    _add_requirements(to)
+    add_json(to)
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -91,7 +93,7 @@ def _plan(options: argparse.Namespace) -> int:
     from reports.acceptance.plan import to_document
     from reports.acceptance.requirements import uncovered
 
-    site, contract = _site(options)
+    site, contract = load_site(options)
     planning = _planning(options, site, contract, None)
     missing = uncovered(contract, load_requirements(options.requirements)) if options.requirements else []
     with stopping() as stop:
@@ -106,21 +108,19 @@ def _plan(options: argparse.Namespace) -> int:
     return status
 
 
-def _add_run(actions: Any, of_site: Words) -> None:
-    running = actions.add_parser(
-        "run",
-        parents=[of_site],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="run the remaining repeats of the contract",
-        description="Run each repeat as a separate ReFrame session. DIR must be on a file system that the nodes see.\n"
+def _add_run(to: CommandParser) -> None:
+    to.describe(
+        "Run each repeat as a separate ReFrame session. DIR must be on a file system that the nodes see.\n"
         "SIGTERM or Ctrl-C stops the command. The same command continues with the remaining repeats.\n"
         "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE, by the results in DIR; 2 also if it was stopped.",
+        _run,
     )
-    running.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
-    running.add_argument(
+    add_contract(to)
+    to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
+    _add_results(to)
+    to.add_argument(
         "--again", action="store_true", help="also run failed repeats again; the dossier lists the earlier attempt"
     )
-    running.set_defaults(act=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -133,7 +133,7 @@ def _run(options: argparse.Namespace) -> int:
     from reports.acceptance.judge import judge
     from reports.acceptance.listing import say, show_verdict
 
-    site, contract = _site(options)
+    site, contract = load_site(options)
     campaign = Campaign(options.folder)
     with campaign.locked(job_ended(site)) as lock:
         planning = _planning(options, site, contract, options.folder)
@@ -162,27 +162,24 @@ def _run(options: argparse.Namespace) -> int:
     return verdict.acceptance.exit_status
 
 
-def _add_report(actions: Any) -> None:
-    report = actions.add_parser(
-        "report",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="write the dossier of the runs in DIR",
-        description="Write the dossier: HTML, PDF, contract, raw results, manifest. The command runs no check.\n"
+def _add_report(to: CommandParser) -> None:
+    to.describe(
+        "Write the dossier: HTML, PDF, contract, raw results, manifest. The command runs no check.\n"
         "The same results give the same dossier. To add a waiver after the measurements, write it into the contract\n"
         "and pass the contract with --contract. The dossier keeps both versions.\n"
         "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
+        _report,
     )
-    report.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder of `kappa acceptance run`")
-    report.add_argument(
+    to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder of `kappa acceptance run`")
+    to.add_argument(
         "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="write into this new folder (default: DIR/dossier)"
     )
-    report.add_argument(
+    to.add_argument(
         "--contract", metavar="FILE", type=pathlib.Path, help="the contract with waivers added after the run"
     )
-    report.add_argument("--requirements", metavar="FILE", type=pathlib.Path, help=_REQUIREMENTS_HELP)
-    report.add_argument("--no-pdf", action="store_true", help="write no PDF")
-    report.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
-    report.set_defaults(act=_report)
+    _add_requirements(to)
+    to.add_argument("--no-pdf", action="store_true", help="write no PDF")
+    to.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -207,18 +204,15 @@ def _report(options: argparse.Namespace) -> int:
     return verdict.acceptance.exit_status
 
 
-def _add_sign(actions: Any) -> None:
-    signing = actions.add_parser(
-        "sign",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="sign a finished dossier",
-        description="Add a detached signature to a dossier, for instance of the second party.\n"
+def _add_sign(to: CommandParser) -> None:
+    to.describe(
+        "Add a detached signature to a dossier, for instance of the second party.\n"
         "The command verifies the dossier first, and does not sign an altered one.",
+        _sign,
     )
-    signing.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
-    signing.add_argument("how", metavar="HOW", help=_HOW)
-    signing.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
-    signing.set_defaults(act=_sign)
+    to.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
+    to.add_argument("how", metavar="HOW", help=_HOW)
+    to.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
 
 
 def _sign(options: argparse.Namespace) -> int:
@@ -233,24 +227,30 @@ def _sign(options: argparse.Namespace) -> int:
     return 0
 
 
-def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
+def load_site(options: argparse.Namespace) -> tuple[Site, Contract]:
+    """Return the site and the contract that ``add_contract``'s arguments name."""
     from kappa.core.sites.load import Site
-    from reports.acceptance.contract import FILE, load_contract
+    from reports.acceptance.contract import load_contract
 
     site = Site(site_folder(options.site))
     site.require_sound()
     # Without a description there are no names to compare with.
-    return site, load_contract(options.contract or site.folder / FILE, site.description)
+    return site, load_contract(contract_file(options, site), site.description)
+
+
+def contract_file(options: argparse.Namespace, site: Site) -> pathlib.Path:
+    from reports.acceptance.contract import FILE
+
+    return options.contract or site.folder / FILE
 
 
 def _planning(options: argparse.Namespace, site: Site, contract: Contract, campaign: pathlib.Path | None) -> Planning:
     from reports.acceptance.campaign.folder import Campaign
-    from reports.acceptance.contract import FILE
     from reports.acceptance.dossier import verify
     from reports.acceptance.judge import judge
     from reports.acceptance.kinds.clause import Planning
 
-    file = options.contract or site.folder / FILE
+    file = contract_file(options, site)
     return Planning(contract, file, campaign, lambda dossier: judge(Campaign(dossier)), verify)
 
 

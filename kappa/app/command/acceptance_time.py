@@ -1,65 +1,47 @@
-"""``kappa acceptance time SITE DIR CLAUSE [-- COMMAND]``: measure the time of a restart, failover, reboot or start."""
+"""Measure the next repeat of a duration clause: the time from the stop to the first new job that runs. Kappa sends a
+small job each second. Kappa does not stop the part: stop it by hand, or give the COMMAND after `--`; the time then begins
+with the command. Kappa runs it as you, without a shell.
 
-from __future__ import annotations
+Exit status: 0 measured, 1 measured and beyond the bound, 2 not measured or an error.
 
-import argparse
-import pathlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from kappa.app.command.acceptance_log import moment
-from kappa.core.ground.clean_text import clean
-from kappa.core.ground.errors import InputError
-from kappa.core.ground.processes import StoppedError, stopping
-
-if TYPE_CHECKING:
-    from kappa.core.sites.load import Site
-    from reports.acceptance.kinds.clause import Contract
-
-_EXAMPLES = """\
+examples:
   kappa acceptance time SITE DIR T1                                        stop slurmctld by hand when Kappa says so
   kappa acceptance time SITE DIR T1 -- ssh mgmt1 sudo systemctl restart slurmctld
   kappa acceptance time SITE DIR T2 -- scontrol takeover
   kappa acceptance time SITE DIR T3 --node n017 -- scontrol reboot ASAP nextstate=RESUME n017
-  kappa acceptance time SITE DIR T4 --since 2026-12-03T08:00+01:00         the power was switched on then"""
-INTERRUPTED = 2
+  kappa acceptance time SITE DIR T4 --since 2026-12-03T08:00+01:00         the power was switched on then
+"""
+
+import argparse
+import pathlib
+
+from kappa.app.command.acceptance import INTERRUPTED, add_contract, contract_file, load_site
+from kappa.app.command.arguments import CommandParser, moment
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import StoppedError, stopping
 
 
-def add_time(
-    actions: Any, of_site: argparse.ArgumentParser, load: Callable[[argparse.Namespace], tuple[Site, Contract]]
-) -> None:
-    """Add the subcommand ``time`` to those of ``kappa acceptance``.
-
-    :param of_site: the arguments about the site and the contract, which ``load`` reads.
-    """
-    timing = actions.add_parser(
-        "time",
-        parents=[of_site],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="time a restart, failover, reboot or start, once",
-        description="Measure the next repeat of a duration clause: the time from the stop to the first new job that\n"
-        "runs. Kappa sends a small job each second. Kappa does not stop the part: stop it by hand, or give\n"
-        "the COMMAND after `--`; the time then begins with the command. Kappa runs it as you, without a shell.\n"
-        "Exit status: 0 measured, 1 measured and beyond the bound, 2 not measured or an error.",
-        epilog=_EXAMPLES,
-    )
-    timing.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
-    timing.add_argument("clause", metavar="CLAUSE", help="the id of the clause")
-    timing.add_argument("--node", metavar="NODE", default="", help="the node that is rebooted")
-    timing.add_argument("--since", metavar="TIME", type=moment, help="when it was stopped or switched on, with a zone")
-    timing.set_defaults(act=lambda options: _time(options, load))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    to.after_dashes = "command"
+    add_contract(to)
+    to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
+    to.add_argument("clause", metavar="CLAUSE", help="the id of the clause")
+    to.add_argument("--node", metavar="NODE", default="", help="the node that is rebooted")
+    to.add_argument("--since", metavar="TIME", type=moment, help="when it was stopped or switched on, with a zone")
 
 
-def _time(options: argparse.Namespace, load: Callable[[argparse.Namespace], tuple[Site, Contract]]) -> int:
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.leftovers import job_ended
     from kappa.app.conduct.operation_bench import SlurmBench
     from kappa.app.conduct.session import Conductor
     from reports.acceptance.campaign.folder import Campaign
-    from reports.acceptance.contract import FILE, freeze
+    from reports.acceptance.contract import freeze
     from reports.acceptance.kinds.clause import OperatorStop
     from reports.acceptance.listing import say
 
-    site, contract = load(options)
+    site, contract = load_site(options)
     timed = {clause.id: clause for clause in contract.clauses if clause.timed}
     if options.clause not in timed:
         legal = ", ".join(timed) or "none"
@@ -69,7 +51,7 @@ def _time(options: argparse.Namespace, load: Callable[[argparse.Namespace], tupl
     operator_stop = OperatorStop(options.command, options.since and options.since.timestamp(), options.node)
     campaign = Campaign(options.folder)
     with campaign.locked(job_ended(site)) as lock:
-        freeze(campaign.folder, options.contract or site.folder / FILE)
+        freeze(campaign.folder, contract_file(options, site))
         try:
             with stopping() as stop:
                 bench = SlurmBench(campaign.folder, site, Conductor(stop, [lock]))

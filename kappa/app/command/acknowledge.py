@@ -1,4 +1,18 @@
-"""``kappa ack``."""
+"""Acknowledge a finding until a day, with a reason: pages, messages, JUnit XML and metrics show it beside the finding,
+and a night sends no alert for it. No verdict and no exit status changes. Without FINDING, list the findings of the
+newest night and the newest run, and the acknowledgements.
+
+FINDING is what a page or the message of a night shows: the name of a suspect node, the title of a case that failed, or
+a series that became worse. The acknowledgement of a node also counts for failures that name no other node.
+
+Exit status: 0 done, 2 there is no such finding, or it could not be written.
+
+examples:
+  kappa node ack mycluster
+  kappa node ack mycluster node17 --until 2026-12-05 --reason 'cable ordered, ticket 4711'
+  kappa node ack mycluster 'NodeLinks on cpu+packaged' --until 2026-12-05 --reason 'switch is replaced on Friday'
+  kappa node ack mycluster node17 --remove
+"""
 
 from __future__ import annotations
 
@@ -9,7 +23,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import add_site, parser, resolved
+from kappa.app.command.arguments import CommandParser, add_site, checked
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.folders import results_folder
@@ -18,107 +32,75 @@ from kappa.core.ground.processes import stopping, user_name
 if TYPE_CHECKING:
     from kappa.core.record.acknowledgements import Acknowledgements, NamedFinding
 
-_DESCRIPTION = """\
-Acknowledge a finding until a day, with a reason: pages, messages, JUnit XML and metrics show it beside the finding, and
-a night sends no alert for it. No verdict and no exit status changes. Without FINDING, list the findings of the newest
-night and the newest run, and the acknowledgements.
-
-FINDING is what a page or the message of a night shows: the name of a suspect node, the title of a case that failed, or
-a series that became worse. The acknowledgement of a node also counts for failures that name no other node.
-
-Exit status: 0 done, 2 there is no such finding, or it could not be written."""
-_EXAMPLES = """\
-  kappa ack mycluster
-  kappa ack mycluster node17 --until 2026-12-05 --reason 'cable ordered, ticket 4711'
-  kappa ack mycluster 'NodeLinks on cpu+packaged' --until 2026-12-05 --reason 'switch is replaced on Friday'
-  kappa ack mycluster node17 --remove
-"""
 # An expiry further away is none.
 MOST_DAYS = 366
+_DAY = f"a day such as 2026-12-05, from today on, at most {MOST_DAYS} days ahead"
 ALERT = "nightly/alert.json"
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
-    from kappa.core.record.acknowledgements import load_acknowledgements
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to, results=True)
+    to.add_argument("finding", metavar="FINDING", nargs="?", help="a node, a case or a series, by its whole name")
+    to.add_argument("--until", metavar="DATE", type=checked(_day, _DAY), help="the last day on which it counts")
+    to.add_argument(
+        "--reason", metavar="TEXT", type=checked(_reason), help="why; everybody who sees the finding reads it"
+    )
+    to.add_argument("--by", metavar="NAME", type=checked(_reason), help="who acknowledges it (default: your user name)")
+    to.add_argument("--remove", action="store_true", help="take the acknowledgement back")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.remove and not options.finding:
+        raise InputError("--remove: name the finding")
+    if options.finding and not options.remove and not (options.until and options.reason):
+        raise InputError("say until when and why: --until DATE --reason TEXT")
+    if not options.finding and (options.until or options.reason):
+        raise InputError("name the finding; `kappa node ack SITE` lists them")
+    from kappa.core.record.acknowledgements import Acknowledgement, NamedFinding, acknowledge, load_acknowledgements
 
     results = results_folder(options.site)
     acknowledged = load_acknowledgements(results)
-    if options.remove:
-        return _remove(options, results, acknowledged)
-    findings = _findings(results)
+    findings = [] if options.remove else _findings(results)
     if not options.finding:
         return _list(findings, acknowledged)
-    finding = _named(options.finding, findings, acknowledged)
-    _add(results, finding, options.until, options.reason, options.by)
-    print(f"{clean(finding.name)}: acknowledged until {options.until}")
-    if (results / ALERT).exists():
-        print(f"`kappa nightly report {options.site}` renews the dashboard, the message and the metrics")
+    if options.remove and not acknowledged.applying:
+        raise InputError("nothing is acknowledged")
+    before = acknowledged.applying if options.remove else [one for one in acknowledged.newest.values() if one.until]
+    legal = [*findings, *(NamedFinding(one.kind, one.finding) for one in before)]
+    finding = next((one for one in legal if one.name == options.finding), None)
+    if not finding:  # Never by a part of the name: the beginning of one node's is another's.
+        near = suggestion(options.finding, (one.name for one in legal))
+        none = "no acknowledgement of" if options.remove else "no finding"
+        given = one_line(clean(options.finding), 200)
+        raise InputError(f"there is {none} {given!r}: {near}; `kappa node ack SITE` lists them")
+    until = None if options.remove else options.until
+    new = Acknowledgement(
+        kind=finding.kind, finding=finding.name, until=until, reason=options.reason or "", by=options.by or user_name(),
+        time=time.time(),
+    )  # fmt: skip
+    with stopping() as stop:
+        acknowledge(results, new, stop.check)
+    print(f"{clean(finding.name)}: {f'acknowledged until {until}' if until else 'no longer acknowledged'}")
+    if until and (results / ALERT).exists():
+        print(f"`kappa night report {options.site}` renews the dashboard, the message and the metrics")
     return 0
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("ack", _DESCRIPTION, _EXAMPLES)
-    add_site(words, results=True)
-    words.add_argument("finding", metavar="FINDING", nargs="?", help="a node, a case or a series, by its whole name")
-    words.add_argument("--until", metavar="DATE", type=_day, help="the last day on which it counts, as 2026-12-05")
-    words.add_argument("--reason", metavar="TEXT", type=_reason, help="why; everybody who sees the finding reads it")
-    words.add_argument("--by", metavar="NAME", type=_reason, help="who acknowledges it (default: your user name)")
-    words.add_argument("--remove", action="store_true", help="take the acknowledgement back")
-    options = words.parse_args(arguments)
-    options.by = options.by or user_name()
-    if options.remove and not options.finding:
-        words.error("--remove: name the finding")
-    if options.finding and not options.remove and not (options.until and options.reason):
-        words.error("say until when and why: --until DATE --reason TEXT")
-    if not options.finding and (options.until or options.reason):
-        words.error("name the finding; `kappa ack SITE` lists them")
-    return options
-
-
 def _day(text: str) -> datetime.date:
-    try:
-        day = datetime.date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a day such as 2026-12-05, found {text!r}") from None
-    today = datetime.date.today()
+    day, today = datetime.date.fromisoformat(text), datetime.date.today()
     if not today <= day <= today + datetime.timedelta(days=MOST_DAYS):
-        raise argparse.ArgumentTypeError(f"expected a day from today on, at most {MOST_DAYS} days ahead, found {text}")
+        raise ValueError
     return day
 
 
 def _reason(text: str) -> str:
     from kappa.core.record.acknowledgements import MOST_REASON
 
-    said = one_line(clean(text), MOST_REASON + 1)
-    if not said or len(said) > MOST_REASON:
-        raise argparse.ArgumentTypeError(f"expected 1 to {MOST_REASON} characters")
-    return said
-
-
-def _remove(options: argparse.Namespace, results: pathlib.Path, acknowledged: Acknowledgements) -> int:
-    from kappa.core.record.acknowledgements import NamedFinding
-
-    applying = [NamedFinding(one.kind, one.finding) for one in acknowledged.applying]
-    if not applying:
-        raise InputError("nothing is acknowledged")
-    finding = _chosen(options.finding, applying, "no acknowledgement of")
-    _add(results, finding, None, options.reason or "", options.by)
-    print(f"{clean(finding.name)}: no longer acknowledged")
-    return 0
-
-
-def _add(results: pathlib.Path, finding: NamedFinding, until: datetime.date | None, reason: str, by: str) -> None:
-    from kappa.core.record.acknowledgements import Acknowledgement, acknowledge
-
-    with stopping() as stop:
-        acknowledge(
-            results,
-            Acknowledgement(
-                kind=finding.kind, finding=finding.name, until=until, reason=reason, by=by, time=time.time()
-            ),
-            stop.check,
-        )
+    reason = one_line(clean(text), MOST_REASON + 1)
+    if not reason or len(reason) > MOST_REASON:
+        raise InputError(f"expected 1 to {MOST_REASON} characters")
+    return reason
 
 
 def _findings(results: pathlib.Path) -> list[NamedFinding]:
@@ -161,20 +143,3 @@ def _list(findings: list[NamedFinding], acknowledged: Acknowledgements) -> int:
     known_now = sum(acknowledged.of(finding) is not None for finding in findings)
     print(f"{len(findings)} found, {known_now} of them acknowledged")
     return 0
-
-
-def _named(given: str, findings: list[NamedFinding], acknowledged: Acknowledgements) -> NamedFinding:
-    """The finding, or one that is acknowledged already, for longer."""
-    from kappa.core.record.acknowledgements import NamedFinding
-
-    before = [NamedFinding(one.kind, one.finding) for one in acknowledged.newest.values() if one.until]
-    return _chosen(given, [*findings, *before], "no finding")
-
-
-def _chosen(given: str, findings: list[NamedFinding], none: str) -> NamedFinding:
-    """By its whole name: the beginning of one node's is another's."""
-    for finding in findings:
-        if finding.name == given:
-            return finding
-    near = suggestion(given, (finding.name for finding in findings))
-    raise InputError(f"there is {none} {one_line(clean(given), 200)!r}: {near}; `kappa ack SITE` lists them")

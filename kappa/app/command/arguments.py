@@ -1,14 +1,16 @@
-"""Arguments that several commands share, the common parser, and ``--json FILE``."""
+"""The parser of every command, arguments that several commands share, and ``--json FILE``."""
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import importlib
 import json
 import math
 import pathlib
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError, suggestion
@@ -16,22 +18,67 @@ from kappa.core.ground.folders import only_site, plain_name, site_folder, site_n
 from kappa.core.ground.whole_files import written_beside
 
 if TYPE_CHECKING:
-
     from kappa.core.sites.load import Site
 
+T = TypeVar("T")
 RUN_HELP = (
     "a site (its newest run), a JSON report of ReFrame, or a folder with runs, run-report*.json or report*.json"
     " (the newest one)"
 )
 SITE_HELP = "a site's name (`kappa site list` shows all), or the path to its folder"
-# How often a night measures each node that is due.
-REPEATS = 3
-JSON_HELP = "also write the result to FILE as JSON; with - write only JSON, to standard output"
 STDOUT = pathlib.Path("-")
 
 
-class Words(argparse.ArgumentParser):
-    """An argument parser that suggests the nearest legal word."""
+class CommandParser(argparse.ArgumentParser):
+    """Parse the arguments of a command, which are declared only when they are needed. Suggest the nearest legal word.
+
+    :param declares: the command's module in this folder, whose ``add_arguments`` gets this parser, or such a function.
+    """
+
+    after_dashes = ""
+    """The option that gets the arguments after ``--``; empty if there may be none."""
+    _commands: Any = None
+
+    def __init__(self, prog: str | None = None, *, declares: Declares | None = None, **keywords: Any) -> None:
+        super().__init__(prog, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **keywords})
+        self._declares = declares
+
+    def describe(self, text: str | None, act: Act | None = None) -> None:
+        """Set the text of ``--help``, with its examples last, and the function that acts and returns an exit status."""
+        self.description, examples, self.epilog = (text or "").partition("\nexamples:\n")
+        self.epilog = examples.lstrip() + self.epilog
+        self.set_defaults(act=act)
+
+    def add_command(self, name: str, summary: str, declares: Declares) -> None:
+        self._commands = self._commands or self.add_subparsers(required=True, metavar="ACTION")
+        title = f"{summary[0].upper()}{summary[1:]}."
+        self._commands.add_parser(name, help=summary, description=title, declares=declares)
+
+    def take_all(self, act: Act) -> None:
+        """Leave all arguments to another program, as ``options.arguments``."""
+        self.prefix_chars = "\0"
+        self.add_argument("arguments", nargs=argparse.REMAINDER)
+        self.set_defaults(act=act)
+
+    def declare(self) -> None:
+        """Declare the arguments, once."""
+        declares, self._declares = self._declares, None
+        if isinstance(declares, str):
+            declares = importlib.import_module(f"{__package__}.{declares}").add_arguments
+        if declares:
+            declares(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.declare()
+        if self.after_dashes:
+            # Split first: argparse would give the words after `--` to other arguments.
+            end = args.index("--") if "--" in args else len(args)
+            self.set_defaults(**{self.after_dashes: args[end + 1 :]})
+            args = args[:end]
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -39,90 +86,61 @@ class Words(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"there is no {clean(repr(value))}: {near}")
 
 
-class GivenSite(str):
-    """A site as given on the command line: its name, or the path to its folder."""
-
-    def resolved(self) -> str:
-        return site_name(self)
+Act = Callable[[argparse.Namespace], int]
+Declares = str | Callable[[CommandParser], None]
 
 
-class GivenSiteWithResults(str):
-    """A site as given on the command line. Only its folder with results must exist."""
+class ResolvedArgument(argparse.Action):
+    """Store the result of a function, whose ``InputError`` is not about the usage of the command."""
 
-    def resolved(self) -> str:
-        return site_with_results(self)
+    def __init__(self, *strings: Any, find: Callable[[str], Any], **keywords: Any) -> None:
+        super().__init__(*strings, **keywords)
+        self._find = find
 
-
-class GivenRun(str):
-    """A run as given on the command line: the path of its report or folder, or a site, for its newest run."""
-
-    def resolved(self) -> pathlib.Path:
-        from kappa.app.conduct.validation import settle_given
-        from kappa.core.record.runs import find_run
-
-        settle_given(self)
-        return find_run(self)
-
-
-def resolved(options: argparse.Namespace) -> argparse.Namespace:
-    """Replace each given site by its name, and each given run by the path of its report.
-
-    :raises InputError: there is no such site or run. The message suggests the nearest one.
-    """
-    for key, given in vars(options).items():
-        if isinstance(given, GivenSite | GivenSiteWithResults | GivenRun):
-            setattr(options, key, given.resolved())
-    return options
-
-
-def parser(name: str, description: str, examples: str = "", usage: str | None = None) -> Words:
-    return Words(
-        f"kappa {name}",
-        description=description,
-        epilog=f"examples:\n{examples}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage=usage,
-    )
+    def __call__(self, parser: object, namespace: object, values: Any, option_string: object = None) -> None:
+        setattr(namespace, self.dest, None if values is None else self._find(values))
 
 
 def add_site(to: argparse.ArgumentParser, *, results: bool = False) -> None:
-    """Add the argument SITE, for `resolved`.
+    """Add the argument SITE, and replace a path by the site's name.
 
     :param results: the command needs only results, so the site's description may be missing.
     """
-    to.add_argument("site", metavar="SITE", type=GivenSiteWithResults if results else GivenSite, help=SITE_HELP)
+    find = site_with_results if results else site_name
+    to.add_argument("site", metavar="SITE", action=ResolvedArgument, find=find, help=SITE_HELP)
 
 
-def add_stored(to: argparse.ArgumentParser, name: str, help: str = RUN_HELP, nargs: str | None = None) -> None:
-    """Add the argument RUN, or an option that takes a run, for `resolved`."""
-    to.add_argument(name, metavar="RUN", type=GivenRun, help=help, nargs=nargs)
+def add_stored(to: argparse._ActionsContainer, name: str, help: str = RUN_HELP, nargs: str | None = None) -> None:
+    """Add the argument RUN, or an option that takes a run, and replace it by the path of the run's report."""
+    to.add_argument(name, metavar="RUN", action=ResolvedArgument, find=_report, help=help, nargs=nargs)
+
+
+def _report(given: str) -> pathlib.Path:
+    from kappa.app.conduct.validation import settle_given
+    from kappa.core.record.runs import find_run
+
+    settle_given(given)
+    return find_run(given)
 
 
 def add_run(to: argparse.ArgumentParser) -> None:
     add_stored(to, "run")
     to.add_argument(
-        "--site", metavar="SITE", help="judge by this site: a name or a folder with site.yaml (default: the run's site)"
-    )
+        "--site", metavar="SITE", action=ResolvedArgument, find=_judging_site,
+        help="judge by this site: a name or a folder with site.yaml (default: the run's site)",
+    )  # fmt: skip
     to.add_argument(
-        "--mode",
-        metavar="MODE",
-        help="judge by this mode (default: the session's mode, else the site's default mode)",
+        "--mode", metavar="MODE", help="judge by this mode (default: the session's mode, else the site's default mode)"
     )
 
 
-def site_of(options: argparse.Namespace) -> Site | None:
-    """Return the site that ``--site`` names, or None if the option was not given.
-
-    :raises InputError: there is no such site.
-    """
+def _judging_site(given: str) -> Site:
     from kappa.core.sites.load import Site
     from kappa.core.sites.site_file import FILE
 
-    if not options.site:
-        return None
-    folder = pathlib.Path(options.site)
+    folder = pathlib.Path(given)
     if not (folder / FILE).is_file():
-        folder = site_folder(options.site)
+        folder = site_folder(given)
     if not (folder / FILE).is_file():
         raise InputError(f"there is no {clean(str(folder / FILE))}: give --site a site's name, or its folder")
     return Site(folder)
@@ -140,56 +158,77 @@ def require_described(site: str) -> None:
         Site(folder).require_description()
 
 
-def add_json(to: argparse.ArgumentParser) -> None:
-    to.add_argument("--json", metavar="FILE", type=pathlib.Path, help=JSON_HELP)
+def add_json(to: argparse._ActionsContainer) -> None:
+    to.add_argument(
+        "--json", metavar="FILE", type=pathlib.Path,
+        help="also write the result to FILE as JSON; with - write only JSON, to standard output",
+    )  # fmt: skip
 
 
-def name(text: str) -> str:
-    try:
-        return plain_name(text)
-    except InputError as err:
-        raise argparse.ArgumentTypeError(str(err)) from None
+def checked(parse: Callable[[str], T], expected: str = "") -> Callable[[str], T]:
+    """Return the type of an argument: ``parse``, or a message on what was expected if it raises ``ValueError``."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as err:
+            problem = f"expected {expected}, found {text!r}" if expected else str(err)
+            raise argparse.ArgumentTypeError(problem) from None
+
+    return convert
 
 
-def node_hours(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (0 < value < math.inf):
-        raise argparse.ArgumentTypeError(f"expected node-hours, a number above 0 such as 5 or 0.5, found {text!r}")
-    return value
-
-
-def number(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, found {text!r}")
-    return int(text)
-
-
-def nights(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of nights, or 0 for no rotation, found {text!r}")
-    return int(text)
-
-
-def repeats(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 20:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 20, found {text!r}")
-    return int(text)
-
-
-def probability(text: str) -> float:
+def between(text: str, most: float) -> float:
     value = float(text)
-    if not 0 < value < 1:
-        raise ValueError(text)
+    if not 0 < value < most:
+        raise ValueError
     return value
 
 
-def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments before ``--``, and those after it, which are for ReFrame."""
-    split = arguments.index("--") if "--" in arguments else len(arguments)
-    return arguments[:split], arguments[split + 1 :]
+name = checked(plain_name)
+node_hours = checked(lambda text: between(text, math.inf), "node-hours, a number above 0 such as 5 or 0.5")
+probability = checked(lambda text: between(text, 1), "a number between 0 and 1")
+
+
+def _moment(text: str) -> datetime.datetime:
+    time = datetime.datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        # In autumn an hour is there twice.
+        raise ValueError
+    return time.astimezone(datetime.UTC)
+
+
+moment = checked(_moment, "a time with its zone, such as 2026-12-03T03:58Z")
+
+
+def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Return the type of an argument that is a whole number from ``least`` to ``most``."""
+
+    def convert(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise ValueError
+        return int(text)
+
+    return checked(
+        convert, f"a whole number of {least} or more" if most == math.inf else f"a number from {least} to {most}"
+    )
+
+
+def add_rotation(to: argparse._ActionsContainer, default: int, nights_help: str) -> None:
+    to.add_argument("--nights", metavar="N", type=whole(0), default=default, help=f"{nights_help} (default: {default})")
+    to.add_argument(
+        "--repeats", metavar="N", type=whole(1, 20), default=3,
+        help="measure each due node N times, to find slow-downs smaller than the noise (default: 3)",
+    )  # fmt: skip
+
+
+def add_series(to: argparse.ArgumentParser, false_alarms_help: str) -> None:
+    to.add_argument(
+        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
+    )
+    to.add_argument(
+        "--false-alarms", metavar="P", type=probability, default=0.001, help=f"{false_alarms_help} (default: 0.001)"
+    )
 
 
 def alone(path: pathlib.Path | None) -> bool:

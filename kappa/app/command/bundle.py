@@ -1,17 +1,5 @@
-"""``kappa bundle``."""
-
-import io
-import pathlib
-import tarfile
-
-from kappa.app.command.arguments import add_run, parser, resolved, site_of
-from kappa.core.ground.clean_text import clean
-from kappa.core.ground.figures import counted
-from kappa.core.ground.whole_files import written_beside
-
-_DESCRIPTION = """\
-Pack the evidence for one finding into an archive for a vendor's ticket: the raw output of the measurements, the record,
-the site's files, versions, and the commands that repeat it.
+"""Pack the evidence for one finding into an archive for a vendor's ticket: the raw output of the measurements, the
+record, the site's files, versions, and the commands that repeat it.
 
 Kappa removes user names, addresses and secrets, also from names of files. An environment variable or a key of the
 site's files has its value only if it explains performance. The archive keeps the names of nodes. Its REDACTED.txt lists
@@ -20,25 +8,38 @@ everything that is private.
 
 FINDING is a suspect node, a check, a case, or the number of a failure in the verdict's list.
 
-Exit status: 0 written, 2 there is no such finding or the run cannot be used."""
-_EXAMPLES = """\
+Exit status: 0 written, 2 there is no such finding or the run cannot be used.
+
+examples:
   kappa bundle results/mycluster/runs/20261122T020000-nightly node17
   kappa bundle mycluster 1 -o ticket.tar.gz
 """
 
+import argparse
+import io
+import pathlib
+import tarfile
 
-def run(arguments: list[str]) -> int:
-    words = parser("bundle", _DESCRIPTION, _EXAMPLES)
-    add_run(words)
-    words.add_argument("finding", metavar="FINDING", help="a suspect node, a check, a case, or the number of a failure")
-    words.add_argument(
+from kappa.app.command.arguments import CommandParser, add_run
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import counted
+from kappa.core.ground.whole_files import written_beside
+
+
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_run(to)
+    to.add_argument("finding", metavar="FINDING", help="a suspect node, a check, a case, or the number of a failure")
+    to.add_argument(
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: ./bundle-FINDING.tar.gz)"
     )
-    options = resolved(words.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
     from reports.bundle.contents import chosen, contents
     from reports.verdict.judge import judge_report
 
-    verdict = judge_report(options.run, site_of(options), options.mode)
+    verdict = judge_report(options.run, options.site, options.mode)
     cases = chosen(verdict, options.finding)
     name = "".join(char if char.isalnum() or char in "._-" else "_" for char in f"bundle-{options.finding}")[:80]
     target = options.output or pathlib.Path(f"{name}.tar.gz")

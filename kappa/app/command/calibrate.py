@@ -1,4 +1,16 @@
-"""``kappa calibrate``."""
+"""Fit a simulated fabric to a real partition. Latency, bandwidth and software overhead come from the ping-pong
+(OsuLatency) and the bursts (OsuBandwidth) of a run.
+
+Kappa then simulates the allreduce and the exchange of the EMT application, which the fit did not use, and states the
+error of the prediction. It writes the fabric where `kappa validate simulated` finds it. With `predicted_by: NAME` in
+the site's partition, reports show each prediction beside the measured value.
+
+Exit status: 0 fitted; 2 the run lacks a measurement, or the simulation is not possible.
+
+examples:
+  kappa fabric calibrate embedded cpu
+  kappa fabric calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
+"""
 
 from __future__ import annotations
 
@@ -7,7 +19,7 @@ import datetime
 import pathlib
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import RUN_HELP, add_site, add_stored, name, parser, resolved
+from kappa.app.command.arguments import RUN_HELP, CommandParser, add_site, add_stored, name
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted, figure, moment
@@ -23,26 +35,28 @@ if TYPE_CHECKING:
     from reports.predicted.calibrate import Machine
     from reports.predicted.pairs import PredictedPair
 
-_DESCRIPTION = """\
-Fit a simulated fabric to a real partition. Latency, bandwidth and software overhead come from the ping-pong
-(OsuLatency) and the bursts (OsuBandwidth) of a run.
-
-Kappa then simulates the allreduce and the exchange of the EMT application, which the fit did not use, and states the
-error of the prediction. It writes the fabric where `kappa validate simulated` finds it. With `predicted_by: NAME` in
-the site's partition, reports show each prediction beside the measured value.
-
-Exit status: 0 fitted; 2 the run lacks a measurement, or the simulation is not possible."""
-_EXAMPLES = """\
-  kappa calibrate embedded cpu
-  kappa calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
-"""
 #: Overheads of the sweep, as shares of the fitted one. NSIM-ACE, figure 2, varies 0.8 us from 0.6 to 0.9.
 SWEEP = (0.75, 0.875, 1.0, 1.125)
 BARRIERS = "PutBarrier"
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to)
+    to.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
+    add_stored(to, "--run", f"fit to this run: {RUN_HELP}; default: the newest run of SITE")
+    to.add_argument("--name", metavar="NAME", type=name, help="name of the fabric (default: SITE-PARTITION)")
+    to.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric to FILE")
+    to.add_argument(
+        "--sweep", action="store_true",
+        help="also simulate barriers with 0.75 to 1.125 times the fitted software overhead",
+    )  # fmt: skip
+    to.add_argument(
+        "--times", metavar="N", type=int, help="also predict N times the nodes, with the range that the error implies"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from kappa.app.conduct.prediction import simulate
@@ -72,7 +86,7 @@ def run(arguments: list[str]) -> int:
         found = pairs(cases, {options.partition: predicted}, {title: 1.0})
         fabric = msgspec.structs.replace(fabric, calibration=held_out(found))
         path = options.output or site_folder(SIMULATED_SITE) / "fabrics" / f"{title}.yaml"
-        heading = f"Made by `kappa calibrate {options.site} {options.partition}`."
+        heading = f"Made by `kappa fabric calibrate {options.site} {options.partition}`."
         write_atomically(path, fabric_yaml(fabric, heading), 0o644)
         _tell(fabric, found, path)
         if options.sweep:
@@ -80,23 +94,6 @@ def run(arguments: list[str]) -> int:
         if options.times:
             _extrapolate(fabric, options.times, work / "times", conductor)
     return 0
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("calibrate", _DESCRIPTION, _EXAMPLES)
-    add_site(words)
-    words.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
-    add_stored(words, "--run", f"fit to this run: {RUN_HELP}; default: the newest run of SITE")
-    words.add_argument("--name", metavar="NAME", type=name, help="name of the fabric (default: SITE-PARTITION)")
-    words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric to FILE")
-    words.add_argument(
-        "--sweep", action="store_true",
-        help="also simulate barriers with 0.75 to 1.125 times the fitted software overhead",
-    )  # fmt: skip
-    words.add_argument(
-        "--times", metavar="N", type=int, help="also predict N times the nodes, with the range that the error implies"
-    )
-    return words.parse_args(arguments)
 
 
 def _machine(site: SiteDescription, partition: str, session: Session, cases: list[Case]) -> Machine:

@@ -1,9 +1,11 @@
 """``kappa cluster``: run the cluster program of a site, which needs no Python environment."""
 
+import argparse
 import os
 import sys
 from typing import NoReturn
 
+from kappa.app.command.arguments import CommandParser
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home, known_sites
 
@@ -12,9 +14,14 @@ _OPTION = "--site="
 _SETUP = "setup"
 
 
-def run(arguments: list[str]) -> NoReturn:
+def add_arguments(to: CommandParser) -> None:
+    to.take_all(run)
+
+
+def run(options: argparse.Namespace) -> NoReturn:
     from kappa.app.conduct.own_cluster import program
 
+    arguments = options.arguments
     clusters = {name: cluster for name, site in known_sites().items() if (cluster := program(site))}
     given = [arguments.pop(0).removeprefix(_OPTION)] if arguments and arguments[0].startswith(_OPTION) else [*clusters]
     if len(given) != 1 or given[0] not in clusters:

@@ -1,4 +1,4 @@
-"""``kappa site``: ``new`` and ``list``."""
+"""``kappa site``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pathlib
 import re
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import name, parser
+from kappa.app.command.arguments import CommandParser, name
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
@@ -20,7 +20,7 @@ from kappa.core.ground.whole_files import make_folder, write_atomically
 if TYPE_CHECKING:
     from kappa.app.survey.found import Survey
 
-_DESCRIPTION = """\
+_NEW = """\
 Describe this login node's cluster as the site NAME. Kappa asks Slurm for nodes, partitions, switches and settings, and
 runs one job of seconds on each kind of node. It prints each value with its source.
 
@@ -30,8 +30,9 @@ marks a value that Kappa could not find, and makes every verdict INCOMPLETE.
 If the site exists already, Kappa writes nothing. It shows what changed on the cluster and how the files would change.
 With --write it updates the files that you have not edited.
 
-Exit status: 0 written, or nothing has changed; 1 something has changed; 2 error."""
-_EXAMPLES = """\
+Exit status: 0 written, or nothing has changed; 1 something has changed; 2 error.
+
+examples:
   kappa site new mycluster
   kappa site new mycluster --path /opt/osu/bin --access=--account=hpc
   kappa site new mycluster                         the second time: show what changed since
@@ -43,10 +44,31 @@ _JOB_S = 120.0
 _READABLE = 0o644
 
 
-def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
-    if options.action == "list":
-        return _list()
+def add_arguments(to: CommandParser) -> None:
+    to.describe("Describe a cluster as a site, list the sites, and accept the changed programs of one.")
+    to.add_command("new", "write a site by asking the cluster", _add_new)
+    to.add_command("list", "list all sites and their folders", lambda listing: listing.set_defaults(act=_list))
+    to.add_command("software", "list programs and libraries that have changed, and accept them", "software")
+
+
+def _add_new(to: CommandParser) -> None:
+    to.describe(_NEW, _new)
+    to.add_argument("site", metavar="NAME", type=name, help="the new site, a folder in site_configs or in --sites")
+    to.add_argument(
+        "--path", metavar="FOLDER", action="append", default=[],
+        help="a folder with benchmark programs, first on PATH; repeat for more",
+    )  # fmt: skip
+    to.add_argument(
+        "--access", metavar="OPTION", action="append", default=[],
+        help="a Slurm option for every job, for instance --access=--account=NAME; repeat for more",
+    )  # fmt: skip
+    to.add_argument(
+        "--wait", metavar="S", type=float, default=_JOB_S, help=f"wait S seconds for each job (default: {_JOB_S:g})"
+    )
+    to.add_argument("--write", action="store_true", help="update the files of an existing site")
+
+
+def _new(options: argparse.Namespace) -> int:
     from kappa.app.conduct.surveying import Asker, survey
     from kappa.app.survey.found import Survey
     from kappa.core.ground.documents import load_json
@@ -66,31 +88,7 @@ def run(arguments: list[str]) -> int:
     return _again(folder, before, now, today, write=options.write)
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("site", _DESCRIPTION, _EXAMPLES)
-    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
-    new = actions.add_parser(
-        "new", help="write a site by asking the cluster", description=_DESCRIPTION, epilog=f"examples:\n{_EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    new.add_argument("site", metavar="NAME", type=name, help="the new site, a folder in site_configs or in --sites")
-    new.add_argument(
-        "--path", metavar="FOLDER", action="append", default=[],
-        help="a folder with benchmark programs, first on PATH; repeat for more",
-    )  # fmt: skip
-    new.add_argument(
-        "--access", metavar="OPTION", action="append", default=[],
-        help="a Slurm option for every job, for instance --access=--account=NAME; repeat for more",
-    )  # fmt: skip
-    new.add_argument(
-        "--wait", metavar="S", type=float, default=_JOB_S, help=f"wait S seconds for each job (default: {_JOB_S:g})"
-    )
-    actions.add_parser("list", help="list all sites and their folders")
-    new.add_argument("--write", action="store_true", help="update the files of an existing site")
-    return words.parse_args(arguments)
-
-
-def _list() -> int:
+def _list(options: argparse.Namespace) -> int:
     for site, folder in sorted(known_sites().items()):
         _say(f"{site}: {folder}")
     return 0

@@ -1,17 +1,4 @@
-"""``kappa doctor``."""
-
-import argparse
-import sys
-
-from kappa.app.command.arguments import add_json, add_site, alone, parser, resolved, write_json
-from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
-from kappa.core.ground.clean_text import clean
-from kappa.core.ground.figures import counted
-from kappa.core.ground.folders import site_folder
-from kappa.core.ground.processes import stopping
-
-_DESCRIPTION = """\
-Test whether the cluster is as the site's description says. Kappa prints one line for each test, with a remedy if
+"""Test whether the cluster is as the site's description says. Kappa prints one line for each test, with a remedy if
 something is wrong. It tests:
   - Slurm answers and accepts your jobs;
   - nodes, cores, memory and GPUs are as in site.yaml;
@@ -23,20 +10,50 @@ something is wrong. It tests:
 
 Two jobs of seconds run for each kind of access, on two nodes. Kappa removes their files.
 
-Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be tested."""
-_EXAMPLES = """\
+Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be tested.
+
+examples:
   kappa doctor mycluster
   kappa doctor mycluster --nodes 8         on eight nodes of each partition
   kappa doctor mycluster --nodes all       on all nodes in service
   kappa doctor mycluster --wait 1800       if nodes are busy
   kappa doctor mycluster --json -          as JSON
 """
+
+import argparse
+import sys
+
+from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, whole, write_json
+from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import counted
+from kappa.core.ground.folders import site_folder
+from kappa.core.ground.processes import stopping
+
 _NODES, _WAIT_S = 2, 120.0
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to)
+    to.add_argument(
+        "--nodes", metavar="N", type=_nodes, default=_NODES,
+        help=f"test N nodes of each partition, or `all` (default: {_NODES}, the fewest for shared folders and MPI)",
+    )  # fmt: skip
+    to.add_argument(
+        "--wait", metavar="S", type=whole(1), default=_WAIT_S,
+        help=f"wait S seconds for free nodes, for each job (default: {_WAIT_S:g})",
+    )  # fmt: skip
+    to.add_argument("--quiet", "-q", action="store_true", help="print only problems")
+    add_json(to)
+
+
+def _nodes(text: str) -> int | None:
+    return None if text == "all" else whole(1)(text)
+
+
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.doctor.examination import Examination
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.core.sites.site_file import describe
@@ -48,38 +65,12 @@ def run(arguments: list[str]) -> int:
     found = status(matters)
     if not alone(options.json):
         _show(matters, found, quiet=options.quiet)
-    write_json(options.json, _document(site.name, matters, found))
+    told = [
+        {"state": one.state, "subject": one.subject, "places": list(map(clean, one.places)), "found": clean(one.found),
+         "remedy": clean(one.remedy)} for one in matters
+    ]  # fmt: skip
+    write_json(options.json, {"site": site.name, "verdict": _WORDS[found], "matters": told})
     return found
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("doctor", _DESCRIPTION, _EXAMPLES)
-    add_site(words)
-    words.add_argument(
-        "--nodes", metavar="N", type=_nodes, default=_NODES,
-        help=f"test N nodes of each partition, or `all` (default: {_NODES}, the fewest for shared folders and MPI)",
-    )  # fmt: skip
-    words.add_argument(
-        "--wait", metavar="S", type=_seconds, default=_WAIT_S,
-        help=f"wait S seconds for free nodes, for each job (default: {_WAIT_S:g})",
-    )  # fmt: skip
-    words.add_argument("--quiet", "-q", action="store_true", help="print only problems")
-    add_json(words)
-    return words.parse_args(arguments)
-
-
-def _nodes(text: str) -> int | None:
-    if text == "all":
-        return None
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, or all, found {text!r}")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected whole seconds, 1 or more, found {text!r}")
-    return float(text)
 
 
 def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:
@@ -90,17 +81,6 @@ def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:
     sign = SIGNS[{PASS: RIGHT, FAIL: WRONG, INCOMPLETE: UNTOLD}[found]]
     counts = f"{counted(of[RIGHT], 'test')} right, {of[WRONG]} wrong, {of[UNTOLD]} could not be tested"
     print(f"{sign} {_WORDS[found]}: {counts}", flush=True)
-
-
-def _document(site: str, matters: list[Matter], found: int) -> dict[str, object]:
-    return {"site": site, "verdict": _WORDS[found], "matters": [clean_matter(one) for one in matters]}
-
-
-def clean_matter(one: Matter) -> dict[str, object]:
-    return {
-        "state": one.state, "subject": one.subject, "places": list(map(clean, one.places)), "found": clean(one.found),
-        "remedy": clean(one.remedy),
-    }  # fmt: skip
 
 
 def _tell(words: str) -> None:

@@ -1,50 +1,70 @@
-"""``kappa history``."""
+"""Find metrics that became worse, since when, and what changed then. Kappa compares each series (one metric of one case
+on the same nodes) with its own past. `kappa validate` and nights add their runs to the history (results/SITE/history,
+Parquet files). With --add, Kappa adds other runs, and judges nothing. It names a damaged report and leaves it out.
 
-import datetime
-import pathlib
+Exit status: 0 nothing is worse than before, 1 something is worse, 2 there are too few values.
+With --add: 0 all runs are in the history, 1 a report was damaged, 2 the history cannot be written.
 
-from kappa.app.command.arguments import (
-    add_json,
-    add_site,
-    alone,
-    parser,
-    probability,
-    require_described,
-    resolved,
-    write_json,
-)
-from kappa.core.ground.folders import history_folder, results_folder
-from kappa.core.ground.whole_files import write_atomically
-
-_DESCRIPTION = """\
-Find metrics that became worse, since when, and what changed then. Kappa compares each series (one metric of one case on
-the same nodes) with its own past.
-
-Exit status: 0 nothing is worse than before, 1 something is worse, 2 there are too few values."""
-_EXAMPLES = """\
+examples:
   kappa history embedded --html history.html        also write a page with plots
   kappa history embedded --since 2026-11-01 --json -
+  kappa history embedded --add old/run-report-7.json
 """
 
+import argparse
+import datetime
+import pathlib
+import sys
 
-def run(arguments: list[str]) -> int:
-    words = parser("history", _DESCRIPTION, _EXAMPLES)
-    add_site(words, results=True)
-    words.add_argument(
-        "--since", metavar="DATE", type=_date, default=0.0,
-        help="show only changes on or after this day, for instance 2026-11-30",
+from kappa.app.command.arguments import (
+    CommandParser,
+    add_json,
+    add_series,
+    add_site,
+    alone,
+    checked,
+    require_described,
+    write_json,
+)
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder
+from kappa.core.ground.whole_files import write_atomically
+
+
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to, results=True)
+    to.add_argument(
+        "--since", metavar="DATE", type=checked(_day, "a day such as 2026-11-30"), default=0.0,
+        help="show only changes on or after this day",
     )  # fmt: skip
-    words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page with plots")
-    add_json(words)
-    words.add_argument("--across-nodes", action="store_true", help="join the runs on different nodes into one series")
-    words.add_argument(
-        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
-    )
-    words.add_argument(
-        "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="accepted rate of false positives for each series (default: 0.001)",
+    to.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page with plots")
+    add_json(to)
+    to.add_argument("--across-nodes", action="store_true", help="join the runs on different nodes into one series")
+    add_series(to, "accepted rate of false positives for each series")
+    to.add_argument(
+        "--add", metavar="REPORT", nargs="*", type=pathlib.Path,
+        help="add these reports, or all below these folders, to the history (default: results/SITE)",
     )  # fmt: skip
-    options = resolved(words.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
+    require_described(options.site)
+    return _judge(options) if options.add is None else _add(options)
+
+
+def _add(options: argparse.Namespace) -> int:
+    from reports.history.ingest import ingest, reports_in
+
+    reports = reports_in(options.add or [results_folder(options.site)])
+    done = ingest(reports, history_folder(options.site), of_fabrics=options.site == SIMULATED_SITE)
+    for problem in done.damaged:
+        print(f"damaged, left out: {clean(problem)}", file=sys.stderr)
+    print(f"{done.sessions} new sessions with {done.values} values, {done.known} known, {len(done.damaged)} damaged")
+    return 1 if done.damaged else 0
+
+
+def _judge(options: argparse.Namespace) -> int:
     import msgspec
 
     from kappa.core.record.acknowledgements import load_acknowledgements
@@ -53,7 +73,6 @@ def run(arguments: list[str]) -> int:
     from reports.history.judgement import exit_status, judge_history
     from reports.history.listing import show, to_document
 
-    require_described(options.site)
     actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
     acknowledged = load_acknowledgements(results_folder(options.site))
     history = History(history_folder(options.site))
@@ -70,5 +89,5 @@ def run(arguments: list[str]) -> int:
     return exit_status(judged)
 
 
-def _date(text: str) -> float:
+def _day(text: str) -> float:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()

@@ -1,4 +1,16 @@
-"""``kappa learn``."""
+"""Propose references from past runs, as a unified diff: the median and bounds of each metric, with source, window,
+number of samples and method. Kappa changes no file. Review the diff, then apply it with `git apply`.
+
+Kappa leaves out runs with a failed node check, transients and outliers. It names each metric without a proposal on
+standard error, with the reason.
+
+Exit status: 0 a reference is proposed, 1 none is, 2 unusable input.
+With --check: 0 all checked references fit, 1 one does not fit, 2 no reference could be compared with samples.
+
+examples:
+  kappa learn embedded > new.patch         write a patch, for review
+  kappa learn embedded --check             list references that are stale, too loose or too tight
+"""
 
 from __future__ import annotations
 
@@ -12,7 +24,7 @@ import pathlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, resolved, write_json
+from kappa.app.command.arguments import CommandParser, add_json, add_series, add_site, alone, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import history_folder, only_site, own_sites
@@ -21,23 +33,27 @@ if TYPE_CHECKING:
     from reports.learn.check import Checked
     from reports.learn.samples import ReferenceSample
 
-_DESCRIPTION = """\
-Propose references from past runs, as a unified diff: the median and bounds of each metric, with source, window, number
-of samples and method. Kappa changes no file. Review the diff, then apply it with `git apply`.
 
-Kappa leaves out runs with a failed node check, transients and outliers. It names each metric without a proposal on
-standard error, with the reason.
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to, results=True)
+    to.add_argument("--check", action="store_true", help="list references that are stale, too loose or too tight")
+    add_json(to)
+    to.add_argument(
+        "--metric", metavar="PATTERN", default="*", help="only metrics CLASS.INDEX….METRIC that match a shell pattern"
+    )
+    to.add_argument(
+        "--models", metavar="FILE", type=pathlib.Path,
+        help="propose references from these models of the hardware or contracts, not from runs (docs/history.md)",
+    )  # fmt: skip
+    to.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
+    add_series(to, "accepted share of healthy values out of bounds")
+    to.add_argument(
+        "--max-age", metavar="DAYS", type=int, default=180, help="call a reference stale after DAYS (default: 180)"
+    )
 
-Exit status: 0 a reference is proposed, 1 none is, 2 unusable input.
-With --check: 0 all checked references fit, 1 one does not fit, 2 no reference could be compared with samples."""
-_EXAMPLES = """\
-  kappa learn embedded > new.patch         write a patch, for review
-  kappa learn embedded --check             list references that are stale, too loose or too tight
-"""
 
-
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def run(options: argparse.Namespace) -> int:
     from kappa.core.sites.load import Site
     from reports.learn.check import check_references
     from reports.learn.models import modelled
@@ -70,32 +86,6 @@ def run(arguments: list[str]) -> int:
             print(clean(f"{one.place.dotted}: {one.finds}"), file=sys.stderr)
     print(clean(diff(folder, proposed, today)), end="")
     return 0 if proposed else 1
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    words = parser("learn", _DESCRIPTION, _EXAMPLES)
-    add_site(words, results=True)
-    words.add_argument("--check", action="store_true", help="list references that are stale, too loose or too tight")
-    add_json(words)
-    words.add_argument(
-        "--metric", metavar="PATTERN", default="*", help="only metrics CLASS.INDEX….METRIC that match a shell pattern"
-    )
-    words.add_argument(
-        "--models", metavar="FILE", type=pathlib.Path,
-        help="propose references from these models of the hardware or contracts, not from runs (docs/history.md)",
-    )  # fmt: skip
-    words.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
-    words.add_argument(
-        "--newest", metavar="N", type=int, default=500, help="use the newest N values of each series (default: 500)"
-    )
-    words.add_argument(
-        "--false-alarms", metavar="P", type=probability, default=0.001,
-        help="accepted share of healthy values out of bounds (default: 0.001)",
-    )  # fmt: skip
-    words.add_argument(
-        "--max-age", metavar="DAYS", type=int, default=180, help="call a reference stale after DAYS (default: 180)"
-    )
-    return words.parse_args(arguments)
 
 
 def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[ReferenceSample]:

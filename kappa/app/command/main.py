@@ -1,86 +1,76 @@
 """``kappa COMMAND …``: load and run one command, and turn each error into a message and exit status 2."""
 
 import argparse
+import functools
 import gc
-import importlib
 import os
 import pathlib
+import shlex
 import sys
 import traceback
-from typing import NamedTuple
 
 from kappa import __version__
-from kappa.app.command.arguments import Words
+from kappa.app.command.arguments import CommandParser, ResolvedArgument
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES_VARIABLE
 from kappa.core.ground.processes import StoppedError
 from kappa.core.ground.whole_files import private
 
-_DESCRIPTION = "Is this cluster as fast and as sound as it should be, and if not, where is the fault?"
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "a cluster": {
+        "site": ("describe this cluster as a site, list sites, accept software", "describe_site"),
+        "doctor": ("test whether the cluster is as the site's description says", "doctor"),
+        "cluster": ("start, stop, inspect and enter the embedded cluster", "cluster"),
+        "spack": ("install the suite's Spack environments for a site", "spack"),
+        "fabric": ("show simulated machines, or fit one to a real partition", "fabric"),
+    },
+    "a run": {
+        "validate": ("run the suite on a site, or plan a run", "validate"),
+        "runs": ("list the runs of a site: time, mode, verdict, folder", "runs"),
+        "show": ("show a run: as verdict, HTML page or JUnit XML", "show"),
+        "compare": ("compare two runs: which metrics are slower or faster", "compare"),
+        "bundle": ("pack the evidence for a vendor, without secrets", "bundle"),
+    },
+    "every night": {
+        "night": ("run or schedule nights, and report on them", "night"),
+        "history": ("find metrics that became worse, and what changed then", "history"),
+        "learn": ("propose references from past runs, or check the present ones", "learn"),
+        "node": ("quarantine and return nodes, acknowledge findings", "node"),
+    },
+    "a contract": {"acceptance": ("plan, run, report and verify an acceptance", "acceptance")},
+    "the checks": {"docs": ("explain a check: purpose, metrics, needs, failure", "docs")},
+}
+# For one version, a former name answers with the new one.
+FORMER = {
+    "verdict": "kappa show",
+    "html": "kappa show --format page",
+    "plan": "kappa validate --plan",
+    "ingest": "kappa history SITE --add",
+    "calibrate": "kappa fabric calibrate",
+    "nightly": "kappa night",
+    "ack": "kappa node ack",
+    "quarantine": "kappa node quarantine",
+    "return": "kappa node return",
+    "verify": "kappa acceptance verify",
+    "software": "kappa site software",
+    "catalogue": "kappa docs catalogue",
+    "coverage": "python -m tests.coverage",
+    "power": "python -m tests.power",
+    "fault-campaign": "python -m tests.fault_campaign",
+    "tender": "",
+}
+_DESCRIPTION = """\
+Is this cluster as fast and as sound as it should be, and if not, where is the
+fault?
+"""
 _EPILOG = """\
-exit status of a command that judges a run:
-  0  PASS        every check that the site expects ran; every metric was measured and is within its bounds
-  1  FAIL        something is wrong
-  2  INCOMPLETE  nothing failed, but something did not run, was not measured or has no reference
-Every command returns 2 if it could not do its work. `kappa COMMAND --help` lists the exit statuses of each command.
-`kappa help COMMAND` prints the same.
-
-examples:
-  kappa validate embedded                        run the suite on a site, and print the verdict
-  kappa runs embedded                            list the site's runs with their verdicts
-  kappa verdict embedded                         print the verdict on the newest run again
-  kappa html embedded --open                     show the newest run as a page
-  kappa docs PairSweep                           explain a check, and what its failure means
-  kappa nightly schedule mycluster sbatch        validate every night
-  kappa acceptance run mycluster acceptance-2026
-
-environment:
-  KAPPA_SITES    the folder of your own sites, as --sites
-  KAPPA_HOME     the folder of results/ and .kappa/
-  KAPPA_RESULTS  the folder of the site's results, instead of results/SITE
-
-You can also set the first two in ~/.config/kappa/config.toml: sites = "FOLDER", home = "FOLDER".
+A command that judges a run returns 0 PASS, 1 FAIL, or 2 INCOMPLETE. Every
+command returns 2 after an error. `kappa COMMAND --help` has the details.
 """
 ERROR = 2
 # Thresholds of the garbage collector's three generations. Python's default is 700, 10, 10.
 _SELDOM = 100_000, 50, 100
-
-
-class Command(NamedTuple):
-    module: str
-    """A module in this folder, with ``run(arguments) -> exit status``."""
-    summary: str
-
-
-COMMANDS = {
-    "site": Command("describe_site", "describe this login node's cluster as a site"),
-    "doctor": Command("doctor", "test whether the cluster is as the site's description says"),
-    "validate": Command("validate", "run the suite on a site and print the verdict"),
-    "plan": Command("plan", "predict the node-hours and bytes of a run, for each check"),
-    "runs": Command("runs", "list the runs of a site: time, mode, verdict, folder"),
-    "verdict": Command("verdict", "print the verdict on a run: PASS, FAIL or INCOMPLETE, with the reasons"),
-    "html": Command("run_page", "write a run as one HTML page"),
-    "compare": Command("compare", "compare two runs: which metrics are slower or faster"),
-    "bundle": Command("bundle", "pack the evidence for a finding into an archive for a vendor, without secrets"),
-    "ingest": Command("ingest", "add new runs to a site's history"),
-    "history": Command("history", "find metrics that became worse, since when, and what changed then"),
-    "calibrate": Command("calibrate", "fit a simulated fabric to a real partition, and state its error"),
-    "learn": Command("learn", "propose references from past runs, or check the present ones"),
-    "nightly": Command("nightly", "run or schedule nights, and report on them"),
-    "ack": Command("acknowledge", "acknowledge a finding until a day, with a reason"),
-    "quarantine": Command("quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
-    "return": Command("return_node", "test nodes in quarantine, and resume nodes that pass"),
-    "tender": Command("tender", "ask for bids on a contract, and make a bid the contract"),
-    "acceptance": Command("acceptance", "plan, run and report an acceptance by contract"),
-    "verify": Command("verify", "check that a dossier is unaltered"),
-    "cluster": Command("cluster", "start, stop, inspect and enter the embedded cluster"),
-    "fabric": Command("fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
-    "software": Command("software", "list programs and libraries that have changed, and accept them"),
-    "spack": Command("spack", "install the suite's Spack environments for a site"),
-    "catalogue": Command("catalogue", "list the checks with metrics, needed features and durations"),
-    "docs": Command("docs", "explain a check: purpose, metrics, needs, and what its failure means"),
-}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -114,42 +104,59 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    given = _without_sites(given)
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
     if not given:
-        _parser().print_help(sys.stderr)
+        parser().print_help(sys.stderr)
         return ERROR
-    if given[0] not in COMMANDS:
-        _parser().parse_args(given)
-    module = importlib.import_module(f"{__package__}.{COMMANDS[given[0]].module}")
-    return int(module.run(given[1:]))
+    options = parser().parse_args(given)
+    return int(options.act(options))
 
 
-def _without_sites(given: list[str]) -> list[str]:
-    """Return the arguments after ``--sites FOLDER``, and pass the folder on in the environment, for ReFrame, too."""
-    if given[:1] == ["--sites"] and len(given) > 1:
-        _, folder, *given = given
-    elif given and given[0].startswith("--sites="):
-        folder, *given = given[0].removeprefix("--sites="), *given[1:]
-    else:
-        return given
+def parser() -> CommandParser:
+    """Return the parser of ``kappa``. It loads a command's module when it parses the command."""
+    groups = "\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<11}{summary}" for name, (summary, _) in commands.items())])
+        for title, commands in GROUPS.items()
+    )
+    found = CommandParser("kappa", allow_abbrev=False, usage="kappa [--sites FOLDER] COMMAND …", epilog=_EPILOG)
+    found.description = f"{_DESCRIPTION}\n{groups}"
+    found.add_argument("--version", action="version", version=f"kappa {__version__}")
+    found.add_argument(
+        "--sites", metavar="FOLDER", action=ResolvedArgument, find=_use_sites, help="also know the sites in this folder"
+    )
+    actions = found.add_subparsers(required=True, metavar="COMMAND", prog="kappa", help=argparse.SUPPRESS)
+    for commands in GROUPS.values():
+        for name, (_, declares) in commands.items():
+            actions.add_parser(name, declares=declares)
+    for name in FORMER:
+        actions.add_parser(name, declares=functools.partial(_declare_former, name))
+    return found
+
+
+def _use_sites(folder: str) -> str:
+    """Pass the folder of sites on in the environment, for ReFrame, too."""
     if not pathlib.Path(folder).is_dir():
         raise InputError(f"--sites: expected a folder of sites, found {clean(repr(folder))}")
     os.environ[SITES_VARIABLE] = str(pathlib.Path(folder).absolute())
-    return given
+    return folder
 
 
-def _parser() -> Words:
-    parser = Words(
-        "kappa", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--version", action="version", version=f"kappa {__version__}")
-    parser.add_argument("--sites", metavar="FOLDER", help="the folder of your own sites, in addition to the suite's")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    for name, command in COMMANDS.items():
-        commands.add_parser(name, help=command.summary, add_help=False)
-    return parser
+def _declare_former(name: str, to: CommandParser) -> None:
+    to.take_all(functools.partial(_answer_former, name))
+
+
+def _answer_former(name: str, options: argparse.Namespace) -> int:
+    new = FORMER[name]
+    if not new:
+        raise InputError(f"Kappa no longer has `kappa {name}`")
+    if "SITE" not in new:
+        new = shlex.join([*new.split(), *options.arguments])
+    if name != "nightly":
+        raise InputError(f"`kappa {name}` is now `{new}`")
+    # Schedules of the version before call it.
+    print(f"kappa: `kappa {name}` is now `{new}`; please schedule the nights again", file=sys.stderr)
+    return _run(["night", *options.arguments])
 
 
 def _say(problem: str) -> None:

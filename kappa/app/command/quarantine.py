@@ -1,4 +1,13 @@
-"""``kappa quarantine``."""
+"""List the nodes in quarantine. With --run, apply the site's rule (`quarantine` in site.yaml) to the nodes that
+confirmed findings of a run name. A night does this at its end; `kappa validate` does not. Kappa prints and records
+every action, and the reason if it takes none.
+
+Exit status: 0 done, or nothing to do, 1 a node named by a finding stays in service, 2 an action failed.
+
+examples:
+  kappa node quarantine mycluster
+  kappa node quarantine mycluster --run mycluster --dry-run       show what the newest run would cause
+"""
 
 from __future__ import annotations
 
@@ -7,7 +16,7 @@ import datetime
 import time
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import RUN_HELP, add_site, add_stored, parser, resolved
+from kappa.app.command.arguments import RUN_HELP, CommandParser, add_site, add_stored
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
@@ -17,27 +26,19 @@ if TYPE_CHECKING:
     from kappa.app.conduct.quarantine import Quarantine
     from kappa.core.record.actions import Action, Evidence
 
-_DESCRIPTION = """\
-List the nodes in quarantine. With --run, apply the site's rule (`quarantine` in site.yaml) to the nodes that confirmed
-findings of a run name. A night does this at its end; `kappa validate` does not. Kappa prints and records every action,
-and the reason if it takes none.
-
-Exit status: 0 done, or nothing to do, 1 a node named by a finding stays in service, 2 an action failed."""
-_EXAMPLES = """\
-  kappa quarantine mycluster
-  kappa quarantine mycluster --run mycluster --dry-run       show what the newest run would cause
-"""
 STAYS, UNDONE = 1, 2
 # The node may have changed since an older finding.
 MOST_AGE_S = 86_400.0
 
 
-def run(arguments: list[str]) -> int:
-    words = parser("quarantine", _DESCRIPTION, _EXAMPLES)
-    add_site(words)
-    add_stored(words, "--run", f"apply the rule to {RUN_HELP}")
-    words.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
-    options = resolved(words.parse_args(arguments))
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to)
+    add_stored(to, "--run", f"apply the rule to {RUN_HELP}")
+    to.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
+
+
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.quarantine import Quarantine
     from kappa.core.sites.load import Site

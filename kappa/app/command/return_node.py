@@ -1,4 +1,17 @@
-"""``kappa return``."""
+"""Test nodes in quarantine, and resume each node that passes. Without NODE, Kappa tests all nodes whose quarantine has
+ended by the site's rule.
+
+The test runs the checks that named the node, and related checks. A reservation keeps other jobs off the node during the
+test. If the node fails, Kappa drains it again. Kappa leaves nodes alone that somebody else drained. OPTIONs are options
+for ReFrame.
+
+Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot resume.
+
+examples:
+  kappa node return mycluster node17 --dry-run       print the actions; change nothing
+  kappa node return mycluster node17                 test node17 now
+  kappa node return mycluster                        test the nodes that are due, as a night does
+"""
 
 from __future__ import annotations
 
@@ -7,7 +20,7 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import add_site, parser, resolved, split_options
+from kappa.app.command.arguments import CommandParser, add_site
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
@@ -18,24 +31,17 @@ if TYPE_CHECKING:
     from kappa.core.record.actions import Action
     from reports.verdict.state import State
 
-_DESCRIPTION = """\
-Test nodes in quarantine, and resume each node that passes. Without NODE, Kappa tests all nodes whose quarantine has
-ended by the site's rule.
 
-The test runs the checks that named the node, and related checks. A reservation keeps other jobs off the node during the
-test. If the node fails, Kappa drains it again. Kappa leaves nodes alone that somebody else drained. OPTIONs are options
-for ReFrame.
-
-Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot resume."""
-_EXAMPLES = """\
-  kappa return mycluster node17 --dry-run       print the actions; change nothing
-  kappa return mycluster node17                 test node17 now
-  kappa return mycluster                        test the nodes that are due, as a night does
-"""
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    to.usage = "%(prog)s SITE [NODE…] [--dry-run] [-- OPTION…]"
+    to.after_dashes = "reframe"
+    add_site(to)
+    to.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: all due nodes)")
+    to.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(_parse(arguments))
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.preflight import require_sound
     from kappa.app.conduct.quarantine import Quarantine, ReturnTest, end_quarantines
@@ -62,18 +68,6 @@ def run(arguments: list[str]) -> int:
         print("no quarantine has ended")
         return 0
     return EXIT_STATUS[max(found, key=lambda state: state.severity)]
-
-
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    arguments, for_reframe = split_options(arguments)
-    usage = "kappa return SITE [NODE…] [--dry-run] [-- OPTION…]"
-    words = parser("return", _DESCRIPTION, _EXAMPLES, usage=usage)
-    add_site(words)
-    words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: all due nodes)")
-    words.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
-    options = resolved(words.parse_args(arguments))
-    options.reframe = for_reframe
-    return options
 
 
 def _chosen(quarantine: Quarantine, nodes: list[str]) -> list[Action]:

@@ -1,36 +1,38 @@
-"""``kappa runs``."""
+"""List the runs of a site, the newest last: start time, mode, verdict, cases and folder. The verdict uses the site's
+files as they are now. For a night it covers only the mode; `kappa night report` judges the whole night.
 
+Exit status: 0 the runs are listed, 2 there is no run, or a run cannot be judged.
+
+examples:
+  kappa runs mycluster
+  kappa runs mycluster --newest 100
+  kappa runs mycluster --json -                     as JSON
+"""
+
+import argparse
 import pathlib
 from typing import Any
 
-from kappa.app.command.arguments import add_json, add_site, alone, number, parser, resolved, write_json
+from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, whole, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, aligned, moment
 from kappa.core.ground.folders import results_folder
 
-_DESCRIPTION = """\
-List the runs of a site, the newest last: start time, mode, verdict, cases and folder. The verdict uses the site's files
-as they are now. For a night it covers only the mode; `kappa nightly report` judges the whole night.
-
-Exit status: 0 the runs are listed, 2 there is no run, or a run cannot be judged."""
-_EXAMPLES = """\
-  kappa runs mycluster
-  kappa runs mycluster --newest 100
-  kappa runs mycluster --json -                     as JSON
-"""
 _NEWEST = 10
 _TITLES = ("began", "mode", "verdict", "cases", "run")
 
 
-def run(arguments: list[str]) -> int:
-    words = parser("runs", _DESCRIPTION, _EXAMPLES)
-    add_site(words, results=True)
-    words.add_argument(
-        "--newest", metavar="N", type=number, default=_NEWEST, help="list the newest N runs (default: %(default)s)"
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to, results=True)
+    to.add_argument(
+        "--newest", metavar="N", type=whole(1), default=_NEWEST, help="list the newest N runs (default: %(default)s)"
     )
-    add_json(words)
-    options = resolved(words.parse_args(arguments))
+    add_json(to)
+
+
+def run(options: argparse.Namespace) -> int:
     from kappa.app.conduct.validation import settle_given
     from kappa.core.record.runs import newest_run, reports_of
 

@@ -1,22 +1,28 @@
-"""``kappa software``."""
+"""List the programs and libraries of a site that changed since they were accepted. The check SoftwareInventory fails
+until you accept the changes. Kappa accepts the programs of the first run.
 
-from kappa.app.command.arguments import add_site, parser, require_described, resolved
+Exit status: 0 nothing has changed, 1 something has changed, 2 there is no inventory of programs yet.
+
+examples:
+  kappa site software embedded
+  kappa site software embedded --accept
+"""
+
+import argparse
+
+from kappa.app.command.arguments import CommandParser, add_site, require_described
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 
-_DESCRIPTION = """\
-List the programs and libraries of a site that changed since they were accepted. The check SoftwareInventory fails until
-you accept the changes. Kappa accepts the programs of the first run.
 
-Exit status: 0 nothing has changed, 1 something has changed, 2 there is no inventory of programs yet."""
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__, run)
+    add_site(to, results=True)
+    to.add_argument("--accept", action="store_true", help="accept the programs that the newest run found")
 
 
-def run(arguments: list[str]) -> int:
-    words = parser("software", _DESCRIPTION, "  kappa software embedded\n  kappa software embedded --accept\n")
-    add_site(words, results=True)
-    words.add_argument("--accept", action="store_true", help="accept the programs that the newest run found")
-    options = resolved(words.parse_args(arguments))
+def run(options: argparse.Namespace) -> int:
     from kappa.core.record.software import changes, kept_in
 
     require_described(options.site)

@@ -105,7 +105,7 @@ def run_attempt(
         *attempt.series.reframe_options,
         # A clause counts every sample, so do not re-measure out-of-bounds samples.
         "--setvar=hold_s=0",
-        # For `kappa verify`, which reads the output again.
+        # For `kappa acceptance verify`, which reads the output again.
         "--setvar=keep_state=yes",
         f"--perflogdir={folder / 'perflogs'}",
     ]

@@ -38,7 +38,7 @@ def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[st
     sites = os.environ.get(SITES_VARIABLE)
     # A scheduler does not pass on this shell's variables.
     command = [str(program), *([f"--sites={pathlib.Path(sites).absolute()}"] if sites else [])]
-    command += ["nightly", "run", options.site]
+    command += ["night", "run", options.site]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--repeats={options.repeats}"]
     command += [f"--mode={options.mode}"]
     command += [f"--budget={options.budget:g}"] if options.budget is not None else []

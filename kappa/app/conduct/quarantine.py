@@ -260,7 +260,7 @@ def _ended(quarantine: Quarantine, held: Action, conductor: Conductor, options: 
     released = Action(what="release", node=held.node, time=time.time(), outcome="begun", evidence=held.evidence,
                       command=commands.filled(quarantine.rule.resume, held.node))  # fmt: skip
     if at_end == "tell":
-        said = f"`kappa return {quarantine.site.name} {held.node}` tests it"
+        said = f"`kappa node return {quarantine.site.name} {held.node}` tests it"
         return replace(released, outcome="declined", said=said), State.INCOMPLETE
     done = quarantine.attempt(released, lambda: commands.run_until(released.command, held.node, _answers))
     return done, State.PASS if done.outcome == "done" else State.INCOMPLETE

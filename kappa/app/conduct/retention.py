@@ -36,7 +36,7 @@ _PAGE = """\
 <html lang="en">
 <title>Raw output removed</title>
 <p>Kappa removed the raw output of this run and its page, by the rule <code>keep</code> in <code>site.yaml</code>. To
-make the page again from the report, run <code>kappa html</code> with this folder.</p>
+make the page again from the report, run <code>kappa show --format page</code> with this folder.</p>
 </html>
 """
 # The defaults of `kappa history`.

@@ -21,7 +21,7 @@ from kappa.app.conduct.leftovers import (
 from kappa.app.conduct.session import Conductor, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import results_folder, results_with, site_with_results
+from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder, results_with, site_with_results
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
@@ -87,7 +87,7 @@ class Validation:
                     conductor.say(str(err))
 
     def judge(self) -> int:
-        """Print the verdict, write the page, and return the verdict's exit status.
+        """Print the verdict, write the page, add the run to the history, and return the verdict's exit status.
 
         :raises InputError: there is no report, or the page cannot be written.
         """
@@ -102,7 +102,20 @@ class Validation:
         page = self.folder / PAGE
         write_atomically(page, render(verdict, past))
         print(f"report: {clean(str(page))}", flush=True)
+        self._keep_in_history()
         return verdict.exit_status
+
+    def _keep_in_history(self) -> None:
+        from reports.history.ingest import ingest, reports_in  # noqa: PLC0415
+
+        name = self.site.name
+        try:
+            done = ingest(reports_in([self.folder]), history_folder(name), of_fabrics=name == SIMULATED_SITE)
+            problems = done.damaged
+        except InputError as err:
+            problems = (str(err),)
+        for problem in problems:
+            print(f"left out of the history: {clean(problem)}", file=sys.stderr)
 
 
 def _selecting(site: str, again: Repetition) -> list[str]:

@@ -1,7 +1,7 @@
 """Keep the last accepted and the last found state of programs and libraries below a site's results.
 
-``software/PARTITION.ENVIRONMENT.json`` is the accepted state: the first run's, until ``kappa software SITE --accept``
-accepts the newest run's state, ``….found.json``.
+``software/PARTITION.ENVIRONMENT.json`` is the accepted state: the first run's, until ``kappa site software
+SITE --accept`` accepts the newest run's state, ``….found.json``.
 """
 
 import datetime

@@ -66,7 +66,7 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
 
 def _partition(fabric: SimulatedFabric, variant: str, path: pathlib.Path) -> dict[str, Any]:
     scales = [WHOLE_PARTITION] if fabric.nodes > 1 else []
-    if fabric.software.by_size:  # `kappa calibrate` made it, to predict the scales of a real partition
+    if fabric.software.by_size:  # `kappa fabric calibrate` made it, to predict the scales of a real partition
         scales += [feature for feature in (ONE_NODE, EACH_NODE, TWO_NODES) if feature not in scales]
     sharp = [SHARP] if fabric.in_network else []
     return {

@@ -57,8 +57,8 @@ class QuarantineRule(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     at_end: Annotated[
         Literal["test", "release", "tell"],
         said(
-            "what the next night, or `kappa return SITE`, does after the quarantine: `test` the node and give it back "
-            "if it passes, `release` it without a test, or `tell`: report it and do nothing",
+            "what the next night, or `kappa node return SITE`, does after the quarantine: `test` the node and give it "
+            "back if it passes, `release` it without a test, or `tell`: report it and do nothing",
         ),
     ] = "test"
     resume: Annotated[

@@ -256,7 +256,7 @@ def test_a_sample_of_a_disturbed_node_is_marked(campaign, tmp_path):
 
 
 def test_the_evidence_that_the_paper_bears_is_printed(unmet, capsys):
-    main(["verify", str(unmet)])
+    main(["acceptance", "verify", str(unmet)])
     on_paper = re.search(r"raw results\): <code>([0-9a-f]{64})<", (unmet / "dossier.html").read_text())[1]
     assert f"evidence, to compare with the signed paper: {on_paper}" in capsys.readouterr().out
 
@@ -431,9 +431,9 @@ def test_links_and_pipes_are_no_results(campaign, tmp_path):
 
 
 def test_exit_statuses(campaign, dossier, capsys):
-    assert main(["verify", str(dossier)]) == 2
+    assert main(["acceptance", "verify", str(dossier)]) == 2
     assert capsys.readouterr().out.startswith("not signed: ")
     alter(dossier / "dossier.html")
-    assert main(["verify", str(dossier)]) == 1
-    assert main(["verify", str(dossier.parent / "campaign")]) == 2
+    assert main(["acceptance", "verify", str(dossier)]) == 1
+    assert main(["acceptance", "verify", str(dossier.parent / "campaign")]) == 2
     assert "give the folder of a dossier" in capsys.readouterr().err

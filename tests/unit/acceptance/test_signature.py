@@ -41,7 +41,7 @@ def test_both_parties_sign_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
     assert proof.exit_status == 0
     assert [re.search("good signature of (Buyer|Vendor)", words)[1] for words in proof.good[:2]] == ["Buyer", "Vendor"]
     # Its records have no raw output that could be read again.
-    assert main(["verify", str(tmp_path / "d"), "--key", buyer, "--key", vendor]) == 2
+    assert main(["acceptance", "verify", str(tmp_path / "d"), "--key", buyer, "--key", vendor]) == 2
     assert verify(tmp_path / "d", [NOBODY]).exit_status == 1
     alter_manifest(tmp_path / "d")
     assert verify(tmp_path / "d").exit_status == 1

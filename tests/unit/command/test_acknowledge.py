@@ -1,4 +1,4 @@
-"""``kappa ack``: what can be acknowledged, for how long, and where it is shown; it changes no verdict."""
+"""``kappa node ack``: what can be acknowledged, for how long, and where it is shown; it changes no verdict."""
 
 import datetime
 import json
@@ -51,11 +51,11 @@ def results(tmp_path, monkeypatch):
 
 
 def nightly():
-    return main(["nightly", "report", "embedded"])
+    return main(["night", "report", "embedded"])
 
 
 def ack(*words):
-    return main(["ack", "embedded", *words])
+    return main(["node", "ack", "embedded", *words])
 
 
 def ack_until(finding, until=FUTURE, *more):
@@ -96,8 +96,7 @@ def test_a_run_shows_it_on_terminal_page_and_in_files(results, tmp_path, capsys)
     run = results / "nights/20261116T020000/rotation/cpu/run-report.json"
     ack_until("node2")
     capsys.readouterr()
-    files = [f"--json={tmp_path / 'v.json'}", f"--junit={tmp_path / 'j.xml'}"]
-    assert main(["verdict", str(run), *files]) == FAIL
+    assert main(["show", str(run), f"--json={tmp_path / 'v.json'}"]) == FAIL
     told = capsys.readouterr().out
     # Beside the suspect, whose table folds it, and below the failure.
     assert told.count(f"acknowledged until {FUTURE}") == 2
@@ -105,8 +104,9 @@ def test_a_run_shows_it_on_terminal_page_and_in_files(results, tmp_path, capsys)
     verdict = json.loads((tmp_path / "v.json").read_text())
     assert verdict["suspects"][0]["acknowledged"]["reason"] == WHY
     assert [one["acknowledged"] is None for one in verdict["cases"]].count(False) == 1
+    assert main(["show", str(run), "--format=junit", "-o", str(tmp_path / "j.xml")]) == FAIL
     assert WHY in ET.parse(tmp_path / "j.xml").find(".//system-out").text
-    assert main(["html", str(run), "-o", str(tmp_path / "page.html")]) == DONE
+    assert main(["show", "--format=page", str(run), "-o", str(tmp_path / "page.html")]) == DONE
     page = (tmp_path / "page.html").read_text()
     assert page.count("by ada: cable &lt;b&gt;ordered") == 2 and "<b>ordered" not in page
 
@@ -140,6 +140,10 @@ def test_a_case_is_acknowledged_by_its_title_and_its_node_is_not(results):
         (("node22", f"--until={FUTURE}", "--reason=x"), "did you mean 'node2'?"),
         (("node", f"--until={FUTURE}", "--reason=x"), "there is no finding 'node'"),
         (("node2", "--remove"), "nothing is acknowledged"),
+        (("node2",), "--until DATE --reason TEXT"),
+        (("node2", f"--until={FUTURE}"), "--until DATE --reason TEXT"),
+        (("--remove",), "name the finding"),
+        ((f"--until={FUTURE}",), "name the finding"),
     ],
 )
 def test_what_is_not_found_is_refused_with_the_nearest(results, capsys, words, said):
@@ -151,15 +155,11 @@ def test_what_is_not_found_is_refused_with_the_nearest(results, capsys, words, s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("node2",), "--until DATE --reason TEXT"),
-        (("node2", f"--until={FUTURE}"), "--until DATE --reason TEXT"),
         (("node2", f"--until={TODAY - datetime.timedelta(days=1)}", "--reason=x"), "from today on"),
         (("node2", "--until=9999-12-31", "--reason=x"), "from today on"),
         (("node2", "--until=friday", "--reason=x"), "expected a day"),
         (("node2", f"--until={FUTURE}", "--reason= \n"), "expected 1 to 300 characters"),
         (("node2", f"--until={FUTURE}", f"--reason={'x' * 301}"), "expected 1 to 300 characters"),
-        (("--remove",), "name the finding"),
-        ((f"--until={FUTURE}",), "name the finding"),
     ],
 )
 def test_an_acknowledgement_has_an_end_and_a_reason(results, capsys, words, said):
@@ -228,7 +228,7 @@ def test_a_damaged_file_is_named_hides_no_verdict_and_acknowledges_nothing(resul
     assert set(metrics(found["embedded.prom"], "kappa_finding_acknowledged").values()) == {"0.0"}
     run = results / "nights/20261116T020000/rotation/cpu/run-report.json"
     capsys.readouterr()
-    assert main(["verdict", str(run)]) == FAIL
+    assert main(["show", str(run)]) == FAIL
     assert "no acknowledgement is shown" in capsys.readouterr().err
     assert ack_until("node2") == ERROR
 

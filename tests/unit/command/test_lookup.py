@@ -15,23 +15,23 @@ SITE = pathlib.Path(__file__).parents[3] / "site_configs/cpu-infiniband"
 RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
 
 OF_SITES = [
-    ["validate"], ["doctor"], ["plan"], ["runs"], ["ingest"], ["history"], ["learn"], ["quarantine"], ["return"],
-    ["software"], ["nightly", "run"], ["nightly", "report"], ["acceptance", "plan"], ["spack", "install"],
-    ["spack", "mirror", "sources"],
+    ["validate"], ["doctor"], ["validate", "--plan"], ["runs"], ["history"], ["learn"], ["node", "quarantine"],
+    ["node", "return"], ["node", "ack"], ["site", "software"], ["night", "run"], ["night", "report"],
+    ["acceptance", "plan"], ["spack", "install"], ["spack", "mirror", "sources"],
 ]  # fmt: skip
 OF_SITES_AND_MORE = [
-    ["nightly", "schedule", "SITE", "systemd"],
+    ["night", "schedule", "SITE", "systemd"],
     ["acceptance", "run", "SITE", "folder"],
-    ["calibrate", "SITE", "cpu"],
+    ["fabric", "calibrate", "SITE", "cpu"],
 ]
 OF_RUNS = [
-    ["verdict", "SITE"],
-    ["html", "SITE"],
+    ["show", "SITE"],
+    ["show", "SITE", "--open"],
     ["compare", "SITE"],
     ["bundle", "SITE", "1"],
-    ["plan", "our-cluster", "--against", "SITE"],
-    ["quarantine", "our-cluster", "--run", "SITE"],
-    ["calibrate", "our-cluster", "cpu", "--run", "SITE"],
+    ["validate", "our-cluster", "--plan", "--against", "SITE"],
+    ["node", "quarantine", "our-cluster", "--run", "SITE"],
+    ["fabric", "calibrate", "our-cluster", "cpu", "--run", "SITE"],
 ]
 EVERY = [*([*words, "SITE"] for words in OF_SITES), *OF_SITES_AND_MORE, *OF_RUNS]
 
@@ -116,7 +116,7 @@ def test_a_folder_without_a_run_and_a_misspelt_path_are_told_apart(here):
 def test_the_commands_that_follow_a_validation(capsys):
     stored("runs/20261121T020000-nightly")
     report = stored("runs/20261122T020000-nightly")
-    judged = command.main(["verdict", "our-cluster", "--json", "-"])
+    judged = command.main(["show", "our-cluster", "--json", "-"])
     assert json.loads(capsys.readouterr().out)["report"] == str(report.absolute())
     assert command.main(["runs", "our-cluster", "--json", "-"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
@@ -147,7 +147,7 @@ def test_a_page_is_opened_or_its_place_is_told(browser, monkeypatch, capsys):
         monkeypatch.delenv("BROWSER", raising=False)
     shown = []
     monkeypatch.setattr("webbrowser.open", lambda uri: shown.append(uri) or True)
-    assert command.main(["html", "our-cluster", "--open"]) == 0
+    assert command.main(["show", "our-cluster", "--open"]) == 0
     page = report.with_suffix(".html").absolute()
     assert shown == ([page.as_uri()] if browser else [])
     assert (f":{page}" in capsys.readouterr().out) is not browser

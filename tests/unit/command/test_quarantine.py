@@ -1,4 +1,4 @@
-"""``kappa quarantine`` and ``kappa return`` from the command line, beside Slurm's commands as scripts."""
+"""``kappa node quarantine`` and ``kappa node return`` from the command line, beside Slurm's commands as scripts."""
 
 import datetime
 import json
@@ -43,48 +43,48 @@ def a_run(ward, *nodes, hours_ago=1, system="here"):
 
 def test_a_node_is_drained_listed_tested_and_given_back(ward, kappa):
     run = a_run(ward, "node2")
-    status, said = kappa("quarantine", "here", "--run", run, "--dry-run")
+    status, said = kappa("node", "quarantine", "here", "--run", run, "--dry-run")
     assert status == PASS and "node2: to be drained until" in said
     assert "scontrol update NodeName=node2 State=DRAIN 'Reason=kappa-quarantine " in said
     assert ward.slurm.called == []
-    status, said = kappa("quarantine", "here", "--run", run)
+    status, said = kappa("node", "quarantine", "here", "--run", run)
     assert status == PASS and "node2: drained until" in said
-    status, said = kappa("quarantine", "here")
+    status, said = kappa("node", "quarantine", "here")
     assert status == PASS and "node2: drained until" in said and "1 in quarantine" in said
-    status, said = kappa("return", "here")
+    status, said = kappa("node", "return", "here")
     assert (status, said) == (PASS, "no quarantine has ended\n")
     before = ward.slurm.called
-    status, said = kappa("return", "here", "node2", "--dry-run", "--", "-S", "a=b")
+    status, said = kappa("node", "return", "here", "node2", "--dry-run", "--", "-S", "a=b")
     assert status == PASS and "scontrol create reservation" in said and "-S a=b" in said
     assert ward.slurm.called == before
-    status, said = kappa("return", "here", "node2")
+    status, said = kappa("node", "return", "here", "node2")
     assert status == PASS and "node2: resumed after it passed its test" in said
     assert ward.slurm.shown("node2") == "idle|none"
-    assert kappa("quarantine", "here") == (PASS, "no node is in quarantine\n")
+    assert kappa("node", "quarantine", "here") == (PASS, "no node is in quarantine\n")
 
 
 def test_a_test_that_fails_is_status_1(ward, kappa):
-    kappa("quarantine", "here", "--run", a_run(ward, "node2"))
+    kappa("node", "quarantine", "here", "--run", a_run(ward, "node2"))
     ward.measures(900.0)
-    status, said = kappa("return", "here", "node2")
+    status, said = kappa("node", "return", "here", "node2")
     assert status == FAIL and "node2: not resumed: FAIL" in said
 
 
 def test_what_is_not_done_is_status_1_and_says_why(ward, kappa):
-    status, said = kappa("quarantine", "here", "--run", a_run(ward, "node1", "node2"))
+    status, said = kappa("node", "quarantine", "here", "--run", a_run(ward, "node1", "node2"))
     assert status == FAIL and said.count("2 of 4 nodes of partition cpu would be out of service") == 2
     assert ward.slurm.called == []
 
 
 def test_what_could_not_be_done_is_status_2(ward, kappa):
     ward.does("before", "echo 'Access/permission denied' >&2; exit 1")
-    status, said = kappa("quarantine", "here", "--run", a_run(ward, "node2"))
+    status, said = kappa("node", "quarantine", "here", "--run", a_run(ward, "node2"))
     assert status == UNDONE and "node2: could not be drained" in said and "it needs an operator of Slurm" in said
 
 
 def test_slurm_that_does_not_answer_is_status_2(ward, kappa):
     (ward.slurm.bin / "sinfo").write_text("#!/bin/bash\necho 'Unable to contact slurm controller' >&2; exit 1\n")
-    for words in (["quarantine", "here"], ["return", "here", "node2"], ["return", "here"]):
+    for words in (["node", "quarantine", "here"], ["node", "return", "here", "node2"], ["node", "return", "here"]):
         status, said = kappa(*words)
         assert status == UNDONE and "Unable to contact slurm controller" in said
 
@@ -94,7 +94,7 @@ def test_slurm_that_does_not_answer_is_status_2(ward, kappa):
     [({"hours_ago": 25}, "older than a day"), ({"system": "elsewhere"}, "of elsewhere, not of here")],
 )
 def test_a_run_that_says_nothing_of_the_nodes_now(ward, kappa, changes, words):
-    status, said = kappa("quarantine", "here", "--run", a_run(ward, "node2", **changes))
+    status, said = kappa("node", "quarantine", "here", "--run", a_run(ward, "node2", **changes))
     assert status == UNDONE and words in said and ward.slurm.called == []
 
 
@@ -110,13 +110,13 @@ def test_a_run_that_says_nothing_of_the_nodes_now(ward, kappa, changes, words):
 )
 def test_what_kappa_has_not_drained_is_not_given_back(ward, kappa, state, words):
     ward.slurm.put("node2", *state.split("|"))
-    status, said = kappa("return", "here", "node2")
+    status, said = kappa("node", "return", "here", "node2")
     assert status == UNDONE and words in said
     assert (ward.slurm.shown("node2"), ward.slurm.called) == (state, [])
 
 
 def test_a_site_without_a_rule(ward, kappa):
     (ward.site / "site.yaml").write_text((ward.site / "site.yaml").read_text().removeprefix(RULE))
-    for words in (["quarantine", "here"], ["return", "here"]):
+    for words in (["node", "quarantine", "here"], ["node", "return", "here"]):
         status, said = kappa(*words)
         assert status == UNDONE and "site.yaml has no quarantine, so Kappa drains no node" in said

@@ -36,7 +36,7 @@ def said(tmp_path, *arguments, python=(sys.executable,), **environment):
         (["validate", "embeded"], "did you mean 'embedded'?"),
         (["validate", "embedded", "smok"], "did you mean 'smoke'?"),
         (["validate", "embedded", "smoke", "--system=embedded:nosuch"], "expected one of applications, cpu, gpu"),
-        (["nightly", "run", "embedded", "--mode", "smok"], "did you mean 'smoke'?"),
+        (["night", "run", "embedded", "--mode", "smok"], "did you mean 'smoke'?"),
         (["cluster", "exec", "node1", "true"], "start it with `cluster up`"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -36,14 +36,14 @@ def site(tmp_path, monkeypatch):
     "words",
     [
         ["validate", "our-cluster"],
-        ["verdict", str(RECORDED), "--site", "site_configs/our-cluster"],
-        ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/our-cluster"],
+        ["show", str(RECORDED), "--site", "site_configs/our-cluster"],
+        ["show", "--format=page", str(RECORDED), "-o", "page.html", "--site", "site_configs/our-cluster"],
         ["history", "our-cluster"],
-        ["ingest", "our-cluster"],
+        ["history", "our-cluster", "--add"],
         ["learn", "our-cluster"],
-        ["nightly", "run", "our-cluster"],
-        ["quarantine", "our-cluster"],
-        ["return", "our-cluster", "node1"],
+        ["night", "run", "our-cluster"],
+        ["node", "quarantine", "our-cluster"],
+        ["node", "return", "our-cluster", "node1"],
         ["acceptance", "plan", "our-cluster"],
         ["spack", "install", "our-cluster", "--verify"],
         ["spack", "mirror", "FOLDER", "our-cluster"],
@@ -71,8 +71,8 @@ clauses:
     repeats: 1
     mandatory: true
 """
-JUDGE = ["verdict", str(RECORDED), "--site", "site_configs/our-cluster"]
-PAGE = ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/our-cluster"]
+JUDGE = ["show", str(RECORDED), "--site", "site_configs/our-cluster"]
+PAGE = ["show", "--format=page", str(RECORDED), "-o", "page.html", "--site", "site_configs/our-cluster"]
 
 
 @pytest.mark.parametrize("name", ["acceptance.yaml", "references/network.yaml"])
@@ -86,7 +86,7 @@ def test_what_a_verdict_does_not_ask_for_may_be_broken_and_stops_a_run(name, sit
     for words in (JUDGE, PAGE):
         assert name not in said(*words)[1].err
     assert said(*JUDGE) == sound
-    for words in (["validate", "our-cluster"], ["nightly", "run", "our-cluster"], ["plan", "our-cluster"]):
+    for words in (["validate", "our-cluster"], ["night", "run", "our-cluster"], ["validate", "our-cluster", "--plan"]):
         status, told = said(*words)
         assert (status, name in told.err) == (2, True), told
 
@@ -133,7 +133,7 @@ def test_a_run_keeps_what_it_was_judged_by(site, tmp_path, monkeypatch, capsys):
         raise StoppedError("stopped, with a report")
 
     def verdict(by):
-        status = command.main(["verdict", str(run), "--json", "-", "--site", str(by)])
+        status = command.main(["show", str(run), "--json", "-", "--site", str(by)])
         return status, json.loads(capsys.readouterr().out)
 
     run.mkdir()

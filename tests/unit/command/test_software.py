@@ -1,8 +1,8 @@
-"""``kappa software`` and its record: it accepts the first run, and later runs only by command."""
+"""``kappa site software`` and its record: it accepts the first run, and later runs only by command."""
 
 import pytest
 
-from kappa.app.command.software import run
+from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from kappa.core.record.software import changes, kept_in, kept_of
 
@@ -17,12 +17,12 @@ def kept(tmp_path, monkeypatch):
 
 def test_the_first_run_is_accepted_and_a_change_by_command_only(kept, capsys):
     assert kept.note({"/bin/fio": "1"}, SEARCHED).files == {"/bin/fio": "1"}
-    assert run(["embedded"]) == 0
+    assert main(["site", "software", "embedded"]) == 0
     assert kept.note({"/bin/fio": "2"}, SEARCHED).files == {"/bin/fio": "1"}
-    assert run(["embedded"]) == 1
+    assert main(["site", "software", "embedded"]) == 1
     assert "/bin/fio has other content" in capsys.readouterr().out
-    assert run(["embedded", "--accept"]) == 0
-    assert run(["embedded"]) == 0
+    assert main(["site", "software", "embedded", "--accept"]) == 0
+    assert main(["site", "software", "embedded"]) == 0
     assert kept.note({"/bin/fio": "2"}, SEARCHED).files == {"/bin/fio": "2"}
 
 
@@ -32,7 +32,7 @@ def test_a_wider_search_accepts_what_it_adds_and_no_other_change(kept, capsys):
     accepted = kept.note(wider, "another digest")
     assert changes(accepted.files, wider) == ["/bin/fio has other content", "/bin/ior is gone"]
     assert kept.accepted() == accepted
-    assert run(["embedded"]) == 1
+    assert main(["site", "software", "embedded"]) == 1
     later = {**wider, "/bin/new": "1"}
     assert "/bin/new is new" in changes(kept.note(later, "another digest").files, later)
 

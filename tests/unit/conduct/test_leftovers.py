@@ -122,10 +122,10 @@ def test_reading_a_dead_run_makes_its_report_and_starts_no_program(site, run, qu
     lines = [{"session_info": info}, *({"number": n, "run": 0, "case": case} for n, case in enumerate(cases))]
     (run / JOURNAL).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     with locked(tmp_path / "results/lock"):
-        assert main(["verdict", str(run)]) == 2
+        assert main(["show", str(run)]) == 2
         assert "no run below it" in capsys.readouterr().err
     said = tmp_path / "verdict.json"
-    assert main(["verdict", str(run), f"--json={said}"]) == 2
+    assert main(["show", str(run), f"--json={said}"]) == 2
     assert "kappa was killed: 2 cases had finished" in capsys.readouterr().err
     verdict = json.loads(said.read_text())
     assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
@@ -172,7 +172,7 @@ def test_reading_leaves_a_run_on_another_machine(run, queue, tmp_path, monkeypat
     called = queue(f"7|{run}/stage/x")
     (run / JOURNAL).write_text(ENDED)
     (tmp_path / "results/lock").write_text(json.dumps(asdict(HOLDER)))
-    assert main(["verdict", str(run)]) == 2
+    assert main(["show", str(run)]) == 2
     assert "repeat the command on other" in capsys.readouterr().err
     assert not called.exists() and not (run / "run-report.json").exists()
 

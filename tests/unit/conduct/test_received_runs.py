@@ -15,13 +15,13 @@ from tests.unit.reports import samples
 
 SITE = "cpu-infiniband"
 READERS = [
-    ["verdict", "RUN"],
-    ["html", "RUN", "-o", "out.html"],
+    ["show", "RUN"],
+    ["show", "--format=page", "RUN", "-o", "out.html"],
     ["bundle", "RUN", "1", "-o", "out.tar.gz"],
     ["compare", "RUN", "RUN"],
-    ["plan", SITE, "--against", "RUN"],
-    ["quarantine", SITE, "--run", "RUN", "--dry-run"],
-    ["calibrate", SITE, "cpu", "--run", "RUN"],
+    ["validate", SITE, "--plan", "--against", "RUN"],
+    ["node", "quarantine", SITE, "--run", "RUN", "--dry-run"],
+    ["fabric", "calibrate", SITE, "cpu", "--run", "RUN"],
 ]
 
 
@@ -99,7 +99,7 @@ def test_a_working_directory_with_sites_of_its_own_starts_no_program(given, pack
     commands(folder / ".kappa/cluster/bin", tmp_path / "marker")
     monkeypatch.delenv("KAPPA_HOME")
     monkeypatch.chdir(folder)
-    main(["verdict", given])
+    main(["show", given])
     assert not (tmp_path / "marker").exists()
 
 
@@ -114,7 +114,7 @@ def own(home):
 
 
 def test_a_dead_run_of_ones_own_gets_its_report(own):
-    main(["verdict", str(own)])
+    main(["show", str(own)])
     assert (own / "run-report.json").exists()
 
 
@@ -161,7 +161,7 @@ STRANGE = [linked_run, linked_confirmations, linked_journal, of_another_user, fo
 def test_a_session_that_is_not_the_users_own_is_left_as_it_is(make, given, own, packed, home, capsys):
     make(own, packed)
     before = files(packed.parent), files(home)
-    main(["verdict", SITE if given == "site" else str(own)])
+    main(["show", SITE if given == "site" else str(own)])
     assert (files(packed.parent), {**files(home), **locks(own)}) == (before[0], {**before[1], **locks(own)})
     assert "its session has not ended, and Kappa leaves it as it is" in capsys.readouterr().err
 
@@ -177,7 +177,7 @@ def test_an_acceptance_below_the_results_is_left_as_it_is(own, packed, capsys):
     attempt = own.parents[1] / "acceptance/attempts/1"
     attempt.parent.mkdir(parents=True)
     own.rename(attempt)
-    main(["verdict", str(attempt)])
+    main(["show", str(attempt)])
     assert not (attempt / "run-report.json").exists()
 
 
@@ -198,5 +198,5 @@ def test_a_linked_stage_folder_cancels_no_job(own, home, tmp_path, monkeypatch):
 def test_an_incomplete_report_that_is_no_file_is_left_as_it_is(kind, packed, capsys):
     part = packed / "run-report.json.part"
     os.mkfifo(part) if kind == "fifo" else part.symlink_to("/dev/zero")
-    main(["verdict", str(packed)])
+    main(["show", str(packed)])
     assert pathlib.Path(part).exists()

@@ -111,13 +111,13 @@ def test_unaltered_dossier_of_ordinary_checks_is_intact(campaign):
     proof = proof_of(campaign)
     assert (proof.exit_status, proof.problems, proof.unchecked) == (0, [], [])
     assert any(line.startswith("2 cases read again") for line in proof.good)
-    assert main(["verify", str(campaign.folder / "d")]) == 2, "it is not signed"
+    assert main(["acceptance", "verify", str(campaign.folder / "d")]) == 2, "it is not signed"
 
 
 def test_value_changed_in_a_record_is_named_by_the_chain_and_by_the_output(campaign, recorded, capsys):
     forge(campaign, with_figure)
     assert main(["acceptance", "report", str(campaign.folder), "--no-pdf"]) == 2
-    assert main(["verify", str(campaign.folder / "dossier")]) == 1
+    assert main(["acceptance", "verify", str(campaign.folder / "dossier")]) == 1
     said = capsys.readouterr().out
     name = f"attempts/{attempt_of(campaign).name}"
     assert f"altered since it was measured: {name}/{REPORT}" in said

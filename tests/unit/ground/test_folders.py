@@ -81,7 +81,7 @@ def test_a_centres_own_sites(how, centre, monkeypatch, capsys):
         configured(f'sites = "{centre}"\n')
     else:
         monkeypatch.setenv(folders.SITES_VARIABLE, "/what/the/option/replaces")
-        assert command.main([f"--sites={centre}", "quarantine", "nowhere"]) == 2
+        assert command.main([f"--sites={centre}", "node", "quarantine", "nowhere"]) == 2
         said = capsys.readouterr().err
         assert f"sites are in {centre}, " in said and "'nowhere'" in said and "ours" in said
     assert site_folder("ours") == centre / "ours"
@@ -128,8 +128,8 @@ def test_a_home_of_the_users_choice(tmp_path, monkeypatch):
 
 def test_a_schedule_keeps_the_folder_of_sites(centre, monkeypatch, capsys):
     monkeypatch.setenv(folders.SITES_VARIABLE, str(centre))
-    assert command.main(["nightly", "schedule", "ours", "systemd", "--at", "02:00"]) == 0
-    assert f"kappa --sites={centre} nightly run ours" in capsys.readouterr().out
+    assert command.main(["night", "schedule", "ours", "systemd", "--at", "02:00"]) == 0
+    assert f"kappa --sites={centre} night run ours" in capsys.readouterr().out
 
 
 def test_the_version(capsys):

@@ -172,7 +172,7 @@ def test_which_way_is_worse(lower, upper, unit, sign):
 
 
 def test_no_history_says_how_to_fill_it(tmp_path):
-    with pytest.raises(InputError, match="kappa ingest"):
+    with pytest.raises(InputError, match="kappa history SITE --add"):
         History(tmp_path)
 
 
@@ -197,11 +197,11 @@ def test_the_commands_from_reports_to_exit_status(tmp_path, monkeypatch, capsys)
     for path in (tmp_path / "results/here/history").rglob("*.parquet"):
         path.unlink()
     assert main(["history", "here"]) == 2
-    assert main(["ingest", "here"]) == 0
+    assert main(["history", "here", "--add"]) == 0
     assert main(["history", "here", "--html", "page.html"]) == 1
     output = capsys.readouterr()
     assert "step, worse since 2026-02-05 02:00" in output.out
-    assert "kappa ingest SITE" in output.err
+    assert "kappa history SITE --add" in output.err
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert main(["history", "here", "--since", "2026-03-01"]) == 0
 
@@ -211,7 +211,7 @@ def test_a_damaged_report_makes_the_exit_status_of_ingest(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results/here").mkdir(parents=True)
     (tmp_path / "results/here/run-report.json").write_text("{", encoding="utf-8")
-    assert main(["ingest", "here"]) == 1
+    assert main(["history", "here", "--add"]) == 1
     assert "results/here/run-report.json: line 1" in capsys.readouterr().err
 
 

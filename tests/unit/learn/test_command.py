@@ -132,7 +132,7 @@ def test_transients_are_left_out(site, capsys):
     for number in (30, 31):
         again = night(number, [latency(value=10.0)], uuid=f"{number}", purpose="same-nodes", confirms=f"night-{number}")
         write(path.parents[3] / "results/here/runs", number + 2, again)
-    assert main(["ingest", "here"]) == 0
+    assert main(["history", "here", "--add"]) == 0
     capsys.readouterr()
     status, patch, _ = learn(capsys)
     assert (status, "median of 30 values" in patch, "0 outliers" in patch) == (0, True, True)

@@ -1,16 +1,25 @@
-"""Nights as they are recorded, and a site to judge them."""
+"""Nights as they are recorded, a site to judge them, and the options of `kappa night`."""
 
+import argparse
 import datetime
 import json
 import pathlib
 from typing import Any
+from unittest import mock
 
+from kappa.app.command.main import parser
 from reports.nightly.night import Night, NightRecord, Problem
 from reports.verdict.state import State
 from tests.unit.reports.samples import Document
 
 START = 1_795_226_400.0
 DAY_S = 86_400.0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options of ``kappa night`` for a site that need not exist."""
+    with mock.patch("kappa.app.command.arguments.site_name", str):
+        return parser().parse_args(["night", *arguments])
 
 
 def night(number: int = 0, **changes: Any) -> Night:

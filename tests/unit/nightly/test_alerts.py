@@ -15,7 +15,6 @@ from dataclasses import replace
 import pytest
 
 from kappa.app.command.main import main
-from kappa.app.command.nightly import parse
 from kappa.app.conduct import alerts
 from kappa.app.conduct.alerts import AlertTargets, mail_address, mail_server, webhook_url
 from kappa.app.conduct.night_schedule import night_command
@@ -25,7 +24,7 @@ from reports.nightly.alert import Links, NightAlert, make_alert, reasons
 from reports.nightly.archive import Archive
 from reports.nightly.message import first_step, message
 from reports.verdict.state import State
-from tests.unit.nightly.samples import failed_night, failure, night
+from tests.unit.nightly.samples import failed_night, failure, night, parse
 from tests.unit.nightly.test_command import FAIL, results  # noqa: F401
 from tests.unit.nightly.test_compare import stepped
 
@@ -504,7 +503,7 @@ def test_a_report_is_delivered_and_a_failure_changes_no_status(results, tmp_path
     with web_server() as (port, told), mail_server_of_tests() as (mail, took):
         file = kept_url(tmp_path, f"http://127.0.0.1:{port}/{SECRET}")
         options = [f"--webhook-file={file}", "--mail=ops@example.org", f"--smtp=127.0.0.1:{mail}", "--link=http://h/k"]
-        call = ["nightly", "report", "embedded", f"--results={results}", "--insecure", *options]
+        call = ["night", "report", "embedded", f"--results={results}", "--insecure", *options]
         assert main(call) == FAIL
         [(_, _, document)] = told
         assert document == json.loads((results / "nightly/alert.json").read_text())

@@ -1,4 +1,4 @@
-"""``kappa nightly report`` on stored nights, and its choice of the nodes that are due."""
+"""``kappa night report`` on stored nights, and its choice of the nodes that are due."""
 
 import os
 import pathlib
@@ -40,7 +40,7 @@ def results(tmp_path):
 
 
 def nightly(results, *options):
-    return main(["nightly", "report", "embedded", f"--results={results}", *options])
+    return main(["night", "report", "embedded", f"--results={results}", *options])
 
 
 def test_everything_is_written_and_the_status_is_the_nights(results, capsys):

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from kappa.app.command.nightly import parse
 from kappa.app.conduct import night
 from kappa.app.conduct.night import BusyError, conduct, only_one
 from kappa.app.conduct.validation import Validation, using
 from kappa.core.sites.load import Site
 from reports.nightly.alert import NightAlert
+from tests.unit.nightly.samples import parse
 
 REFRAME = r"""#!/bin/bash
 for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done

@@ -7,11 +7,12 @@ from unittest import mock
 
 import pytest
 
-from kappa.app.command import nightly
-from kappa.app.command.nightly import parse
+from kappa.app.command import night
+from kappa.app.command.main import main
 from kappa.app.conduct.night import BusyError
 from kappa.app.conduct.night_schedule import install
 from kappa.core.ground.errors import InputError
+from tests.unit.nightly.samples import parse
 
 # As Slurm's: a file for each user, which another replaces as a whole; without one it says so.
 SCRONTAB = """\
@@ -52,13 +53,13 @@ def scrontab(tmp_path, monkeypatch):
 
 def install_nights(tmp_path, *options):
     chosen = parse(["schedule", "mycluster", "scrontab", *options])
-    install(chosen, ["/opt/kappa", "nightly"], tmp_path, tmp_path / "results")
+    install(chosen, ["/opt/kappa", "night"], tmp_path, tmp_path / "results")
 
 
 def test_a_first_scrontab(scrontab, tmp_path, capsys):
     install_nights(tmp_path, "--at=03:30")
     listed = subprocess.run([scrontab, "-l"], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"\n30 3 \* \* \* /opt/python -I .*; exec /opt/kappa nightly\n", listed)
+    assert re.search(r"\n30 3 \* \* \* /opt/python -I .*; exec /opt/kappa night\n", listed)
     assert f"#SCRON --output={tmp_path}/results/nightly/scrontab.log\n" in listed
     assert "every day at 03:30" in capsys.readouterr().out
 
@@ -73,7 +74,7 @@ def test_what_is_in_the_scrontab_stays_and_an_entry_is_replaced(scrontab, tmp_pa
 
 def test_a_dry_run_changes_nothing(scrontab, tmp_path, capsys):
     install_nights(tmp_path, "--dry-run")
-    assert "exec /opt/kappa nightly" in capsys.readouterr().out
+    assert "exec /opt/kappa night" in capsys.readouterr().out
     assert not (tmp_path / "tab").exists()
 
 
@@ -94,8 +95,8 @@ def test_the_chain_goes_to_the_cluster_of_the_site_by_its_commands(tmp_path, mon
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("KAPPA_SITES", str(site.parent))
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
-    assert nightly.run(["schedule", "far", "sbatch"]) == 0
-    assert nightly.run(["schedule", "far", "sbatch", "--dry-run"]) == 0
+    assert main(["night", "schedule", "far", "sbatch"]) == 0
+    assert main(["night", "schedule", "far", "sbatch", "--dry-run"]) == 0
     assert (tmp_path / "asked").read_text() == "beyond\nbeyond\n"
     submitted, shown = capsys.readouterr().out.splitlines()
     assert submitted.startswith("night submitted: job 61 starts at ")
@@ -118,9 +119,9 @@ def test_a_next_night_is_submitted_at_the_end_if_it_could_not_be_before(tmp_path
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
     # As a night that Slurm starts: there is a cluster.
     monkeypatch.setenv("SLURM_JOB_ID", "1")
-    monkeypatch.setattr(nightly, "submit_next", submit)
+    monkeypatch.setattr(night, "submit_next", submit)
     monkeypatch.setattr("kappa.app.conduct.night.conduct", conduct)
-    assert nightly.run(["run", "embedded", "--resubmit"]) == 0
+    assert main(["night", "run", "embedded", "--resubmit"]) == 0
     assert said == [late]
     assert len(calls) == min(failures, 1) + 1
 
@@ -137,6 +138,6 @@ def test_a_chain_that_ends_beside_another_night_is_an_error(tmp_path, monkeypatc
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
     # As a night that Slurm starts: there is a cluster.
     monkeypatch.setenv("SLURM_JOB_ID", "1")
-    monkeypatch.setattr(nightly, "submit_next", submit)
+    monkeypatch.setattr(night, "submit_next", submit)
     monkeypatch.setattr("kappa.app.conduct.night.only_one", busy)
-    assert nightly.run(["run", "embedded", "--resubmit"]) == status
+    assert main(["night", "run", "embedded", "--resubmit"]) == status

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from kappa.app.command.main import main
-from kappa.app.command.nightly import duration, parse
+from kappa.app.command.night import duration
 from kappa.app.conduct import night_schedule as schedule
 from kappa.core.ground.errors import InputError
+from tests.unit.nightly.samples import parse
 
 NOW = datetime.datetime(2026, 11, 21, 2, 0, 5)
 PROGRAM = Path("/opt/kappa/.venv/bin/kappa")
@@ -56,7 +57,7 @@ def test_sbatch_night_submits_the_next_with_the_same_options():
     given += ["--gate", "--repeats=2"]
     line = next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))
     wrapped = shlex.split(line.rpartition("; exec ")[2])
-    assert wrapped[:4] == [str(PROGRAM), "nightly", "run", "mycluster"]
+    assert wrapped[:4] == [str(PROGRAM), "night", "run", "mycluster"]
     again, first = vars(parse(wrapped[2:])), vars(options(*given, "--", "-n", "Osu x"))
     for one in ("limit", "nights", "repeats", "mode", "textfile", "gate", "at", "slurm", "reframe", "site"):
         assert again[one] == first[one]
@@ -74,7 +75,7 @@ def test_scrontab_replaces_only_its_own_entry():
     others = "MAILTO=ops\n#SCRON --time=1\n0 1 * * * /bin/backup\n"
     once = schedule.scrontab(chosen, command(chosen), LOG, others)
     assert once.startswith(others)
-    assert "; exec /opt/kappa/.venv/bin/kappa nightly run mycluster" in once
+    assert "; exec /opt/kappa/.venv/bin/kappa night run mycluster" in once
     assert once.count("\n30 3 * * * ") == 1
     assert "#SCRON --dependency=singleton" in once
     later = options("--at=04:00")
@@ -132,7 +133,7 @@ def test_bad_options_say_what_is_expected(arguments, capsys):
 
 @pytest.mark.parametrize("site", ["../../etc", "a/b", ".hidden"])
 def test_a_site_is_a_plain_name(site, capsys):
-    assert main(["nightly", "schedule", site, "systemd"]) == 2
+    assert main(["night", "schedule", site, "systemd"]) == 2
     said = capsys.readouterr()
     assert said.out == "" and site in said.err
 
@@ -142,13 +143,13 @@ def test_a_name_that_a_shell_would_read_is_refused(tmp_path, monkeypatch, capsys
     hostile = tmp_path / "site_configs" / "a; touch planted"
     hostile.mkdir(parents=True)
     (hostile / "settings.py").touch()
-    assert main(["nightly", "schedule", str(hostile), "systemd"]) == 2
+    assert main(["night", "schedule", str(hostile), "systemd"]) == 2
     said = capsys.readouterr()
     assert said.out == "" and "as a name" in said.err
 
 
 def nightly(*arguments):
-    command = [sys.executable, "-m", "kappa.app.command.main", "nightly", *arguments]
+    command = [sys.executable, "-m", "kappa.app.command.main", "night", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

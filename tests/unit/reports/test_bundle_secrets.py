@@ -232,7 +232,7 @@ def test_list_of_redactions_and_names_of_files_have_no_secret(site, tmp_path):
 def test_report_page_shows_output_with_the_same_redaction(kind, tmp_path):
     run = a_run(tmp_path / "runs/20261122T100000-nightly", RUNS[kind])
     page = tmp_path / "report.html"
-    main(["html", str(run), "-o", str(page)])
+    main(["show", "--format=page", str(run), "-o", str(page)])
     text = page.read_text()
     planted = [secret for _, _, secrets, _ in RUNS[kind] for secret in secrets]
     assert [secret for secret in planted if secret in text] == []

@@ -98,9 +98,13 @@ def test_reframe_is_offered_the_chosen_one_in_place_of_the_other_installed_or_no
     assert f"/cpu-infiniband/{name}/view/bin" in path
 
 
-def test_a_validation_takes_specs_from_among_the_options_of_reframe():
-    options = validate._parse(["tiny", "smoke", "--spec", "ior@3.3.0", "-n", "Ior", "--spec=hpl ^blis", "-S", "x=1"])
+def test_a_validation_takes_specs_from_among_the_options_of_reframe(monkeypatch):
+    seen = []
+    monkeypatch.setattr(validate, "_validate", lambda options, *_: seen.append(options) or 0)
+    monkeypatch.setattr("kappa.app.conduct.preflight.require_sense", lambda *_: None)
+    words = ["smoke", "--spec", "ior@3.3.0", "-n", "Ior", "--spec=hpl ^blis", "-S", "x=1"]
+    assert main(["validate", "embedded", *words]) == 0
+    (options,) = seen
     assert options.spec == ["ior@3.3.0", "hpl ^blis"]
     assert options.reframe == ["-n", "Ior", "-S", "x=1"]
-    choose(options.spec)
     assert os.environ[VARIABLE] == "ior@3.3.0;hpl ^blis"

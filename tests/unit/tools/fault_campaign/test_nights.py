@@ -1,4 +1,4 @@
-"""Rounds of nights: balanced, and a node that is slow over several nights is named by ``kappa nightly report``."""
+"""Rounds of nights: balanced, and a node that is slow over several nights is named by ``kappa night report``."""
 
 from collections import Counter
 

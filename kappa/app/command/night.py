@@ -1,4 +1,17 @@
-"""``kappa nightly``: ``run``, ``schedule`` and ``report``."""
+"""Validate a site every night. A night does four things:
+  - it runs the mode;
+  - it measures, one by one, the nodes that are due in the rotation;
+  - it ends within the limit;
+  - it writes a dashboard and a message to results/SITE/nightly.
+If something did not run, the verdict is INCOMPLETE.
+
+examples:
+  kappa night run mycluster --limit 30m -- -n NodeLinks
+  kappa night schedule mycluster sbatch --at 02:00 --limit 4h --slurm=--partition=service --dry-run
+  kappa night schedule mycluster scrontab --at 02:00 --nights 14
+  kappa night schedule mycluster systemd > units.txt
+  kappa night report mycluster
+"""
 
 from __future__ import annotations
 
@@ -10,20 +23,9 @@ import os
 import pathlib
 import re
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from kappa.app.command.arguments import (
-    REPEATS,
-    add_site,
-    name,
-    nights,
-    node_hours,
-    parser,
-    repeats,
-    resolved,
-    split_options,
-)
+from kappa.app.command.arguments import CommandParser, add_rotation, add_site, checked, name, node_hours
 from kappa.app.conduct.night_schedule import SCHEDULES, install, night_command, submit_next
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -33,21 +35,6 @@ if TYPE_CHECKING:
     from kappa.core.sites.load import Site
     from reports.nightly.alert import NightAlert
 
-_DESCRIPTION = """\
-Validate a site every night. A night does four things:
-  - it runs the mode;
-  - it measures, one by one, the nodes that are due in the rotation;
-  - it ends within the limit;
-  - it writes a dashboard and a message to results/SITE/nightly.
-If something did not run, the verdict is INCOMPLETE.
-"""
-_EXAMPLES = """\
-  kappa nightly run mycluster --limit 30m -- -n NodeLinks
-  kappa nightly schedule mycluster sbatch --at 02:00 --limit 4h --slurm=--partition=service --dry-run
-  kappa nightly schedule mycluster scrontab --at 02:00 --nights 14
-  kappa nightly schedule mycluster systemd > units.txt
-  kappa nightly report mycluster
-"""
 _RUN = """\
 Run one night now. If the site has an embedded cluster that is down, Kappa starts it, and stops it at the end.
 
@@ -72,72 +59,57 @@ Read the results of the nights, compare them with the site's history, and write 
 Exit status of the newest night: 0 PASS, 1 FAIL, 2 INCOMPLETE or there is no night. With --gate also 1 if a series is
 worse than before, and 2 if the history has too few values."""
 INCOMPLETE, BUSY = 2, 75
-T = TypeVar("T")
 _DURATION = re.compile(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
-def run(arguments: list[str]) -> int:
-    options = resolved(parse(arguments))
-    return {"run": _run, "schedule": _schedule, "report": _report}[options.action](options)
+def add_arguments(to: CommandParser) -> None:
+    to.describe(__doc__)
+    to.add_command("run", "run one night now", _add_run)
+    to.add_command("schedule", "schedule a night for every night", _add_schedule)
+    to.add_command("report", "write dashboard and message on the nights so far", _add_report)
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    """Parse the arguments. Those after ``--`` are for ReFrame."""
-    arguments, for_reframe = split_options(arguments)
-    raw = argparse.RawDescriptionHelpFormatter
-    words = parser("nightly", _DESCRIPTION, _EXAMPLES)
-    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
-    run_now = actions.add_parser(
-        "run", help="run one night now", description=_RUN, formatter_class=raw,
-        usage="kappa nightly run SITE [OPTION…] [-- REFRAME-OPTION…]",
-    )  # fmt: skip
-    add_site(run_now)
-    _add_night(run_now)
-    run_now.add_argument("--night", metavar="DATE", type=_date, help="the date of the night (default: today)")
+def _add_run(to: CommandParser) -> None:
+    to.describe(_RUN, _run)
+    to.usage = "%(prog)s SITE [OPTION…] [-- REFRAME-OPTION…]"
+    add_site(to)
+    _add_night(to)
+    day = checked(_day, "a day such as 2026-11-30")
+    to.add_argument("--night", metavar="DATE", type=day, help="the date of the night (default: today)")
     # How the night of a job submits the next one.
-    run_now.add_argument("--resubmit", action="store_true", help=argparse.SUPPRESS)
-    run_now.set_defaults(dry_run=False)
-    _add_slurm(run_now, argparse.SUPPRESS, argparse.SUPPRESS)
-    every = actions.add_parser(
-        "schedule", help="schedule a night for every night", description=_SCHEDULE, formatter_class=raw,
-        usage="kappa nightly schedule SITE {sbatch,scrontab,systemd} [OPTION…] [-- REFRAME-OPTION…]",
-    )  # fmt: skip
-    add_site(every)
-    every.add_argument("schedule", choices=SCHEDULES, help="the scheduler; with systemd, print the units")
-    _add_night(every)
+    to.add_argument("--resubmit", action="store_true", help=argparse.SUPPRESS)
+    to.set_defaults(dry_run=False)
+    _add_slurm(to, argparse.SUPPRESS, argparse.SUPPRESS)
+
+
+def _add_schedule(to: CommandParser) -> None:
+    to.describe(_SCHEDULE, _schedule)
+    to.usage = "%(prog)s SITE {sbatch,scrontab,systemd} [OPTION…] [-- REFRAME-OPTION…]"
+    add_site(to)
+    to.add_argument("schedule", choices=SCHEDULES, help="the scheduler; with systemd, print the units")
+    _add_night(to)
     _add_slurm(
-        every,
+        to,
         "start time (default: 02:00)",
         "an option for sbatch or #SCRON, for instance --slurm=--account=ops; repeat for more",
     )
-    every.add_argument("--dry-run", action="store_true", help="print the schedule; change nothing")
-    report = actions.add_parser(
-        "report", help="write dashboard and message on the nights so far", description=_REPORT, formatter_class=raw
-    )
-    add_site(report)
-    report.add_argument(
-        "--results", metavar="DIR", type=pathlib.Path, help="the nights' results (default: results/SITE)"
-    )
-    _add_outputs(report)
-    options = words.parse_args(arguments)
-    options.reframe = for_reframe
-    if options.reframe and options.action == "report":
-        words.error("unrecognized arguments: --")
-    return options
+    to.add_argument("--dry-run", action="store_true", help="print the schedule; change nothing")
 
 
-def _add_night(to: argparse.ArgumentParser) -> None:
+def _add_report(to: CommandParser) -> None:
+    to.describe(_REPORT, _report)
+    add_site(to)
+    to.add_argument("--results", metavar="DIR", type=pathlib.Path, help="the nights' results (default: results/SITE)")
+    _add_outputs(to)
+
+
+def _add_night(to: CommandParser) -> None:
+    to.after_dashes = "reframe"
+    limit = checked(duration, "a duration of 30s or more, such as 4h or 1h30m")
     to.add_argument(
-        "--limit", metavar="TIME", type=duration, default="4h", help="longest duration of the night (default: 4h)"
+        "--limit", metavar="TIME", type=limit, default="4h", help="longest duration of the night (default: 4h)"
     )
-    to.add_argument(
-        "--nights", metavar="N", type=nights, default=7,
-        help="measure each node alone once in N nights; 0: no rotation (default: 7)",
-    )  # fmt: skip
-    to.add_argument(
-        "--repeats", metavar="N", type=repeats, default=REPEATS,
-        help=f"measure each due node N times, to find slow-downs smaller than the noise (default: {REPEATS})",
-    )  # fmt: skip
+    add_rotation(to, 7, "measure each node alone once in N nights; 0: no rotation")
     to.add_argument(
         "--mode", metavar="MODE", type=name, default="nightly", help="run this mode of the site (default: nightly)"
     )
@@ -155,19 +127,15 @@ def _add_outputs(to: argparse.ArgumentParser) -> None:
     to.add_argument(
         "--gate", action="store_true", help="also return 1 if a series is worse than before in the site's history"
     )
-    _add_alerts(to)
-
-
-def _add_alerts(to: argparse.ArgumentParser) -> None:
     to.add_argument(
-        "--mail", metavar="ADDRESS", type=_checked_mail, action="append", default=[],
+        "--mail", metavar="ADDRESS", type=checked(_mail), action="append", default=[],
         help="mail the message to ADDRESS; repeat for more",
     )  # fmt: skip
     to.add_argument(
-        "--smtp", metavar="HOST[:PORT]", type=_checked_server, help="the mail server (default: the local sendmail)"
+        "--smtp", metavar="HOST[:PORT]", type=checked(_server), help="the mail server (default: the local sendmail)"
     )
     to.add_argument(
-        "--webhook-file", metavar="FILE", type=_absolute,
+        "--webhook-file", metavar="FILE", type=lambda text: pathlib.Path(text).absolute(),
         help="send the message as JSON (POST) to the URL in FILE; Kappa keeps the URL secret",
     )  # fmt: skip
     to.add_argument(
@@ -179,67 +147,53 @@ def _add_alerts(to: argparse.ArgumentParser) -> None:
         help="send it also by http, to a mail server without STARTTLS, and to a server with an unverified certificate",
     )  # fmt: skip
     to.add_argument(
-        "--link", metavar="URL", type=_checked_link,
+        "--link", metavar="URL", type=checked(_link),
         help="where results/SITE is served, for links to the reports",
     )  # fmt: skip
 
 
 def _add_slurm(to: argparse.ArgumentParser, at_help: str, slurm_help: str) -> None:
-    to.add_argument("--at", metavar="HH:MM", type=_time, default="02:00", help=at_help)
+    to.add_argument("--at", metavar="HH:MM", type=checked(_time, "a time such as 02:00"), default="02:00", help=at_help)
     to.add_argument("--slurm", metavar="OPTION", action="append", default=[], help=slurm_help)
 
 
+def _day(text: str) -> str:
+    return datetime.date.fromisoformat(text).isoformat()
+
+
+def _time(text: str) -> datetime.time:
+    return datetime.datetime.strptime(text, "%H:%M").time()
+
+
 def duration(text: str) -> int:
-    """Parse ``4h``, ``90m``, ``1h30m`` or ``45s`` into seconds."""
+    """Parse ``4h``, ``90m``, ``1h30m`` or ``45s`` into seconds.
+
+    :raises ValueError: it is none of 30 s or more.
+    """
     found = _DURATION.fullmatch(text)
     hours, minutes, rest = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
     seconds = 3600 * hours + 60 * minutes + rest
     if seconds < 30:
-        raise argparse.ArgumentTypeError(f"expected a duration of 30s or more, such as 4h or 1h30m, found {text!r}")
+        raise ValueError
     return seconds
 
 
-def _time(text: str) -> datetime.time:
-    try:
-        return datetime.datetime.strptime(text, "%H:%M").time()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a time such as 02:00, found {text!r}") from None
-
-
-def _date(text: str) -> str:
-    try:
-        return datetime.date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-30, found {text!r}") from None
-
-
-def _checked_mail(text: str) -> str:
+def _mail(text: str) -> str:
     from kappa.app.conduct.alerts import mail_address
 
-    return _argument(mail_address, text)
+    return mail_address(text)
 
 
-def _checked_server(text: str) -> str:
+def _server(text: str) -> str:
     from kappa.app.conduct.alerts import mail_server
 
-    return _argument(mail_server, text)
+    return mail_server(text)
 
 
-def _checked_link(text: str) -> str:
+def _link(text: str) -> str:
     from reports.nightly.alert import Links
 
-    return _argument(Links.of, text).prefix
-
-
-def _absolute(text: str) -> pathlib.Path:
-    return pathlib.Path(text).absolute()
-
-
-def _argument(parse: Callable[[str], T], text: str) -> T:
-    try:
-        return parse(text)
-    except InputError as err:
-        raise argparse.ArgumentTypeError(str(err)) from None
+    return Links.of(text).prefix
 
 
 def _command(options: argparse.Namespace) -> list[str]:
