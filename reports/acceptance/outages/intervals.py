@@ -18,25 +18,20 @@ class Intervals:
     ends: Seconds
 
     @classmethod
-    def of(cls, starts: Seconds, ends: Seconds) -> "Intervals":
-        """The union of any intervals; empty and reversed ones are nothing."""
-        keep = ends > starts
-        order = np.argsort(starts[keep], kind="stable")
-        starts, ends = starts[keep][order], ends[keep][order]
-        if not len(starts):
-            return NONE
-        reach = np.maximum.accumulate(ends)
-        first = np.concatenate(([True], starts[1:] > reach[:-1]))
-        last = np.concatenate((first[1:], [True]))
-        return cls(starts[first], reach[last])
-
-    @classmethod
-    def one(cls, start: int, end: int) -> "Intervals":
-        return cls.of(np.array([start], dtype=np.int64), np.array([end], dtype=np.int64))
+    def of(cls, starts: npt.ArrayLike, ends: npt.ArrayLike) -> "Intervals":
+        """Return the union of any intervals; empty and reversed ones are nothing."""
+        first, last = np.asarray(starts, dtype=np.int64), np.asarray(ends, dtype=np.int64)
+        keep = last > first
+        order = np.argsort(first[keep], kind="stable")
+        first, last = first[keep][order], last[keep][order]
+        reach = np.maximum.accumulate(last)
+        begins = np.ones(len(first), dtype=np.bool_)
+        begins[1:] = first[1:] > reach[:-1]
+        return cls(first[begins], reach[np.append(begins[1:], True)[: len(first)]])
 
     @property
     def total(self) -> int:
-        """In seconds."""
+        """Return the length in seconds."""
         return int((self.ends - self.starts).sum())
 
     def __len__(self) -> int:
@@ -53,42 +48,35 @@ class Intervals:
 
     def _combined(self, other: "Intervals", wanted: Callable[[Flags, Flags], Flags]) -> "Intervals":
         edges = _distinct(np.concatenate((self.starts, self.ends, other.starts, other.ends)))
-        if not len(edges):
-            return NONE
         inside = wanted(self.holds(edges[:-1]), other.holds(edges[:-1]))
         return Intervals.of(edges[:-1][inside], edges[1:][inside])
 
     def holds(self, moments: Seconds) -> Flags:
-        """Whether each moment is inside."""
+        """Return whether each moment is inside."""
         begun: Seconds = np.searchsorted(self.starts, moments, "right")
         ended: Seconds = np.searchsorted(self.ends, moments, "right")
         return begun > ended
 
-    def between(self, first: int, last: int) -> "Intervals":
-        """Those that begin from ``first`` to before ``last``, whole."""
-        low, high = np.searchsorted(self.starts, [first, last])
-        return Intervals(self.starts[low:high], self.ends[low:high])
-
     def at_least(self, seconds: int) -> "Intervals":
-        """Those that are this long."""
+        """Return the intervals that are this long."""
         keep = self.ends - self.starts >= seconds
         return Intervals(self.starts[keep], self.ends[keep])
 
 
-NONE = Intervals(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+NONE = Intervals.of([], [])
 
 
 def _distinct(moments: Seconds) -> Seconds:
-    """In order, each once; sorting is several times quicker than ``np.unique``, which hashes."""
+    """Return each moment once, in order; a sort is several times quicker than ``np.unique``, which hashes."""
     ordered = np.sort(moments)
-    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+    keep = np.ones(len(ordered), dtype=np.bool_)
+    keep[1:] = ordered[1:] != ordered[:-1]
+    return ordered[keep]
 
 
 def depth_at_least(starts: Seconds, ends: Seconds, depth: int) -> Intervals:
-    """Where at least ``depth`` of the intervals overlap."""
+    """Return where at least ``depth`` of any intervals overlap."""
     edges = _distinct(np.concatenate((starts, ends)))
-    if not len(edges):
-        return NONE
     count = np.searchsorted(np.sort(starts), edges, "right") - np.searchsorted(np.sort(ends), edges, "right")
     deep = count[:-1] >= depth
     return Intervals.of(edges[:-1][deep], edges[1:][deep])

@@ -3,8 +3,7 @@
 ::
 
     outages.jsonl            events, observation, corrections and agreements of the parties
-    raw/                     what Slurm answered, as it was; lines of the log have the SHA-256
-    weeks/2026-W49/          hash of the week's last line in manifest.json, with a signature of each party
+    raw/                     the answers of Slurm; lines of the log have their SHA-256
 
 The id of an entry is the number of its line. A correction is a new line that supersedes an earlier one. Times are UTC.
 """
@@ -15,9 +14,9 @@ import hashlib
 import pathlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -32,22 +31,19 @@ from reports.acceptance.campaign.chained_lines import (
     broken,
     cut_torn_line,
     decoded,
-    hash_of,
     read_lines,
 )
 from reports.acceptance.campaign.layout import LOG, RAW
+from reports.acceptance.outages.terms import OutageTerms
 
 LOCK = ".outages.lock"
 UNKNOWN = "unknown"
-
+OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 EntryKind = Literal[
     "begin", "observed", "not_observed", "system_interrupt", "node_interrupt", "job_interrupt", "void", "agreement"
 ]
-Attribution = Literal["vendor", "site", "external", "other"]
 _Moment = Annotated[datetime.datetime, Meta(tz=True)]
 _Short = Annotated[str, Meta(min_length=1, max_length=200)]
-_NOBODY: dict[str, int] = {}
-OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -55,7 +51,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     ``what``: ``begin`` of the period; time that was ``observed`` or ``not_observed``; an interrupt of the system, of
     ``nodes``, or of a job of all nodes; ``void`` takes back what it supersedes; ``agreement`` of the party ``by`` to
-    the entries ``about``. ``end`` is missing while an outage goes on. ``evidence`` names files and lines.
+    the entries ``about``. ``end`` is missing while an outage goes on. ``evidence`` names files.
     """
 
     by: _Short
@@ -66,7 +62,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     end: _Moment | None = None
     scheduled: bool = False
     cause: _Short = UNKNOWN
-    attribution: Attribution | None = None
+    attribution: Literal["vendor", "site", "external", "other"] | None = None
     exclusion: _Short | None = None
     evidence: tuple[str, ...] = ()
     note: Annotated[str, Meta(max_length=1000)] = ""
@@ -95,106 +91,138 @@ class LogEntry(Struct, frozen=True, gc=False):
     cause: str
     attribution: str | None
     exclusion: str | None
-    places: str
+    evidence: tuple[str, ...]
     note: str
     supersedes: int | None
 
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        return tuple(self.places.split("\n")) if self.places else ()
+    def corrected(self, **changes: Any) -> Draft:
+        """Return a draft that supersedes the entry."""
+        names = ("what", "nodes", "scheduled", "cause", "attribution", "exclusion", "evidence")
+        kept = {name: getattr(self, name) for name in names}
+        end = None if self.end is None else utc(self.end)
+        return Draft(**{**kept, "start": utc(self.start), "end": end, "supersedes": str(self.number), **changes})
 
 
 @dataclass
 class OutageLog(LineChain):
-    """``latest``: entries that no later line supersedes. ``agreed``: number of an entry -> party -> when it agreed.
-
-    ``hashes``: SHA-256 of the lines that were asked for.
-    """
+    """``latest``: entries that no later line supersedes. ``agreed``: party -> number of an entry -> when it agreed."""
 
     latest: dict[int, LogEntry] = field(default_factory=dict)
     superseded: dict[int, LogEntry] = field(default_factory=dict)
-    agreed: dict[int, dict[str, int]] = field(default_factory=dict)
-    hashes: dict[int, str] = field(default_factory=dict)
+    agreed: dict[str, dict[int, int]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    first_recorded: int = 0
     last_recorded: int = 0
-    shared: dict[tuple[int, str, int], dict[str, int]] = field(default_factory=dict)
-    """The values of ``agreed``, each once: parties agree to thousands of entries in one line."""
     node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Each list of nodes once: a year of a large machine has a million entries, with few different texts."""
 
     def versions(self, entry: LogEntry) -> Iterator[LogEntry]:
-        """``entry`` and those that it superseded, the newest first."""
+        """Yield ``entry`` and the entries that it superseded, the newest first."""
         yield entry
         while entry.supersedes is not None:
             entry = self.superseded[entry.supersedes]
             yield entry
 
     def is_agreed(self, entry: LogEntry, parties: Sequence[str]) -> bool:
-        return set(parties) <= self.agreed.get(entry.number, {}).keys()
+        return not self.lacking(entry, parties)
+
+    def lacking(self, entry: LogEntry, parties: Sequence[str]) -> list[str]:
+        """Return the parties that did not agree to ``entry``."""
+        return [party for party in parties if entry.number not in self.agreed.get(party, ())]
 
 
-def load_log(folder: pathlib.Path, hashes_of: Sequence[int] = (), recorded_before: int | None = None) -> OutageLog:
+def load_log(folder: pathlib.Path) -> OutageLog:
     """Read the log of a campaign and check each line against the line before.
 
-    :param hashes_of: numbers of lines whose hash is wanted.
-    :param recorded_before: seconds since 1970; read only the lines before the first that was recorded later.
     :raises InputError: a line was changed, removed or moved, or is no entry; names the line.
     """
-    path = folder / LOG
-    log, wanted = OutageLog(), frozenset(hashes_of)
-    for line, text in read_lines(path, _Line, log):
-        number, recorded = log.lines + 1, int(line.recorded.timestamp())
-        if recorded_before is not None and recorded >= recorded_before:
-            break
-        if number in wanted:
-            log.hashes[number] = hash_of(text)
-        _take(line, recorded, log, path, number)
+    path, log = folder / LOG, OutageLog()
+    for line, _ in read_lines(path, _Line, log):
+        _take(line, log, path)
     if log.torn:
         log.remarks.append(f"line {log.lines + 1} of {LOG} was cut off when it was written and counts for nothing")
     return log
 
 
-def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number: int) -> None:
+def _take(line: _Line, log: OutageLog, path: pathlib.Path) -> None:
     """Add a line, whose place in the chain is right, to ``log``."""
-    log.first_recorded = log.first_recorded or recorded
-    if recorded == log.last_recorded:
-        recorded = log.last_recorded  # the same number, once in memory
-    elif recorded < log.last_recorded:
+    number, recorded = log.lines + 1, int(line.recorded.timestamp())
+    if recorded < log.last_recorded:
         back = log.last_recorded - recorded
         log.remarks.append(f"line {number} of {LOG} was recorded {back} s before the one above: a clock was set back")
     log.last_recorded = recorded
     if line.what == "agreement":
+        agreed = log.agreed.setdefault(line.by, {})
         for about in line.about:
-            entry = log.latest.get(int(about)) if about.isdecimal() else None
+            entry = log.latest.get(_number(about))
             if entry is None:
-                words = f"agrees to {one_line(clean(about), 20)}, which is no entry, or was corrected before"
-                raise broken(path, number, words)
-            agreed = log.agreed.get(entry.number, _NOBODY)
-            key = (id(agreed), line.by, recorded)
-            if key not in log.shared:
-                log.shared[key] = {sys.intern(line.by): recorded, **agreed}
-            log.agreed[entry.number] = log.shared[key]
+                raise broken(path, number, f"agrees to {_no_entry(about)}")
+            agreed.setdefault(entry.number, recorded)
         return
     if line.start is None:
         raise broken(path, number, "expected a start")
-    start = int(line.start.timestamp())
-    end = None if line.end is None else int(line.end.timestamp())
+    start, end = int(line.start.timestamp()), None if line.end is None else int(line.end.timestamp())
     if end is not None and end < start:
         raise broken(path, number, "it ends before it begins")
-    supersedes = None
-    if line.supersedes is not None:
-        supersedes = int(line.supersedes) if line.supersedes.isdecimal() else -1
+    supersedes = None if line.supersedes is None else _number(line.supersedes)
+    if supersedes is not None:
         before = log.latest.pop(supersedes, None)
         if before is None:
-            raise broken(path, number, f"corrects {line.supersedes[:20]}, which is no entry, or was corrected before")
+            raise broken(path, number, f"corrects {_no_entry(line.supersedes)}")
         log.superseded[supersedes] = before
-    # A year of a large machine has a million entries, with few different words in them.
-    nodes = log.node_lists.setdefault(line.nodes, line.nodes)
     log.latest[number] = LogEntry(
-        number, recorded, sys.intern(line.by), sys.intern(line.source), sys.intern(line.what),
-        nodes, start, end, line.scheduled, sys.intern(line.cause), line.attribution,
-        line.exclusion, "\n".join(line.evidence), sys.intern(line.note), supersedes,
-    )  # fmt: skip
+        number,
+        recorded,
+        sys.intern(line.by),
+        sys.intern(line.source),
+        sys.intern(line.what),
+        log.node_lists.setdefault(line.nodes, line.nodes),
+        start,
+        end,
+        line.scheduled,
+        sys.intern(line.cause),
+        line.attribution,
+        line.exclusion,
+        line.evidence,
+        sys.intern(line.note),
+        supersedes,
+    )
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() else -1
+
+
+def _no_entry(text: str | None) -> str:
+    return f"{one_line(clean(text or ''), 20)}, which is no entry, or was corrected before"
+
+
+def draft_by_hand(log: OutageLog, terms: OutageTerms, party: str, given: Mapping[str, Any]) -> Draft:
+    """Return an entry of a party. If it corrects another, the fields that are not given stay.
+
+    :param given: fields of ``Draft``.
+    :raises InputError: the entry does not fit the terms, or lacks a field.
+    """
+    fields = {"by": party, "source": "hand", **given}
+    supersedes, what = given.get("supersedes"), given["what"]
+    before = log.latest.get(_number(supersedes))
+    if supersedes is not None and before is None:
+        raise InputError(f"--supersedes {_no_entry(supersedes)}")
+    draft = before.corrected(**fields) if before else Draft(**fields)
+    strange = sorted(set(draft.nodes) - set(terms.node_names))
+    if strange:
+        raise InputError(f"--nodes: the contract does not have {', '.join(strange[:5])}")
+    if draft.exclusion not in (None, *terms.exclusions):
+        legal = ", ".join(terms.exclusions) or "none"
+        raise InputError(f"--exclusion {clean(str(draft.exclusion))}: the contract's list has {legal}")
+    needed = {
+        "--start": draft.start,
+        "--nodes": draft.nodes or what != "node_interrupt",
+        "--end": draft.end or what not in ("observed", "job_interrupt"),
+        "--supersedes": supersedes or what != "void",
+    }
+    if lacking := [option for option, value in needed.items() if not value]:
+        raise InputError(f"{what}: expected {' and '.join(lacking)}")
+    return draft
 
 
 class LogWriter:
@@ -205,25 +233,23 @@ class LogWriter:
         self.log = log
 
     def append(self, drafts: Sequence[Draft], now: float | None = None) -> list[int]:
-        """Append all of ``drafts`` and wait until a power cut cannot undo it; returns their numbers.
+        """Append all of ``drafts``, wait until a power cut cannot undo it, and return their numbers.
 
         :raises InputError: they cannot be written; a part of the last line may remain, which the next writer removes.
         """
-        recorded = datetime.datetime.fromtimestamp(int(time.time() if now is None else now), datetime.UTC)
-        path, lines, numbers = self.folder / LOG, [], []
+        recorded, path, lines = utc(time.time() if now is None else now), self.folder / LOG, []
+        first = self.log.lines + 1
         for draft in drafts:
             fields = {name: getattr(draft, name) for name in draft.__struct_fields__}
             number = self.log.lines + 1
             line = _Line(id=str(number), recorded=recorded, prev=self.log.last_hash, **fields)
             text = msgspec.json.encode(line) + b"\n"
             # Never write a line that the reader would refuse.
-            _take(decoded(msgspec.json.Decoder(_Line), text, path, number), int(recorded.timestamp()), self.log, path,
-                  number)  # fmt: skip
+            _take(decoded(msgspec.json.Decoder(_Line), text, path, number), self.log, path)
             self.log.add(text)
             lines.append(text)
-            numbers.append(number)
         append_lines(path, b"".join(lines))
-        return numbers
+        return [*range(first, self.log.lines + 1)]
 
 
 @contextlib.contextmanager
@@ -232,15 +258,11 @@ def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
 
     :raises InputError: another process writes it, or it is damaged.
     """
-    try:
-        with locked(folder / LOCK):
-            log = load_log(folder)
-            if log.torn:
-                cut_torn_line(folder / LOG, log)
-            yield LogWriter(folder, log)
-    except LockedError as err:
-        words = f"{clean(str(folder / LOG))}: another process writes it ({err.holder}); run the command again"
-        raise InputError(words) from None
+    with _held(folder, shared=False):
+        log = load_log(folder)
+        if log.torn:
+            cut_torn_line(folder / LOG, log)
+        yield LogWriter(folder, log)
 
 
 @contextlib.contextmanager
@@ -250,30 +272,39 @@ def log_at_rest(folder: pathlib.Path) -> Iterator[None]:
     :raises InputError: it is being written.
     """
     with contextlib.ExitStack() as stack:
+        with contextlib.suppress(FileNotFoundError):
+            stack.enter_context(_held(folder, shared=True))
+        yield
+
+
+@contextlib.contextmanager
+def _held(folder: pathlib.Path, shared: bool) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(locked(folder / LOCK, shared=True))
-        except FileNotFoundError:
-            pass
+            stack.enter_context(locked(folder / LOCK, shared=shared))
         except LockedError as err:
-            raise InputError(f"{clean(str(folder / LOG))}: another process writes it ({err.holder})") from None
+            where = clean(str(folder / LOG))
+            raise InputError(f"{where}: another process writes it ({err.holder}); run the command again") from None
         yield
 
 
 def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
-    """Raw answers that the log names with a hash, and that are missing or have another."""
-    found = []
+    """Return the raw answers that the log names with a hash, and that are missing or have another."""
+    problems = []
     entries = [*log.latest.values(), *log.superseded.values()]
-    for named in sorted({one for entry in entries for one in entry.evidence if "=" in one}):
-        name, _, digest = named.rpartition("=")
+    for evidence in sorted({item for entry in entries for item in entry.evidence if "=" in item}):
+        name, _, digest = evidence.rpartition("=")
         path = pathlib.PurePosixPath(name)
         if path.parts[:1] != (RAW,) or ".." in path.parts:
             continue
         try:
             with opened(folder / path) as file:
-                same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    problems.append(f"altered since the outage log named it: {clean(name)}")
         except OSError:
-            found.append(f"missing, though the outage log names it: {clean(name)}")
-            continue
-        if not same:
-            found.append(f"altered since the outage log named it: {clean(name)}")
-    return found
+            problems.append(f"missing, though the outage log names it: {clean(name)}")
+    return problems
+
+
+def utc(moment: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(int(moment), datetime.UTC)

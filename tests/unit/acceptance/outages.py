@@ -2,7 +2,7 @@
 
 import datetime
 
-from reports.acceptance.outage_log import Draft, LogWriter, writing
+from reports.acceptance.outages.log import Draft, LogWriter, writing
 
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT

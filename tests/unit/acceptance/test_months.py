@@ -183,8 +183,8 @@ MONTHS = {
 def test_a_month_has_the_answer_of_pencil_and_paper(month, tmp_path):
     of_system, of_nodes, system, nodes, outcomes = MONTHS[month]
     found = verdicts(written(tmp_path / "campaign", month))
-    assert len(found["S"].outages.figures.interrupts) == of_system
-    assert len(found["N"].outages.figures.interrupts) == of_nodes
+    assert len(found["S"].detail.figures.interrupts) == of_system
+    assert len(found["N"].detail.figures.interrupts) == of_nodes
     assert found["A"].value == pytest.approx(system, rel=1e-12)
     assert found["B"].value == pytest.approx(nodes, rel=1e-12)
     assert tuple(verdict.outcome for verdict in found.values()) == outcomes
@@ -199,7 +199,7 @@ def test_every_second_is_in_one_class(tmp_path):
         month.node("n3", 305, 330)
 
     for verdict in verdicts(written(tmp_path / "campaign", mixed)).values():
-        account = verdict.outages.figures.account
+        account = verdict.detail.figures.account
         parts = (account.up, account.unscheduled, account.scheduled, account.removed, account.not_observed)
         assert sum(parts) == pytest.approx(account.period, rel=1e-12)
         assert min(parts) >= 0
@@ -226,7 +226,7 @@ def test_excluded_time_extends_the_test(tmp_path):
 def test_a_burn_in_counts_for_nothing(tmp_path):
     contract = CONTRACT_TEXT.replace("notice_h: 48", "notice_h: 48, burn_in_h: 250")
     found = verdicts(written(tmp_path / "campaign", six_outages_early, 1000, contract))
-    assert found["S"].outcome is MET and not found["S"].outages.figures.interrupts
+    assert found["S"].outcome is MET and not found["S"].detail.figures.interrupts
 
 
 def test_a_period_that_one_party_began_alone_is_none(tmp_path):
