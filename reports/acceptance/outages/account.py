@@ -6,7 +6,7 @@ An entry that not all parties agreed to is judged both ways: it counts for the b
 import bisect
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -38,13 +38,19 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """All outages of one cause that are one interrupt; ``entries`` are the numbers of lines, ``nodes`` of the first."""
+    """All outages that are one interrupt. ``entries`` may be empty if too few nodes were usable."""
 
     start: int
     end: int
-    cause: str
-    entries: tuple[int, ...]
-    nodes: tuple[str, ...] = ()
+    entries: tuple[LogEntry, ...]
+
+    @property
+    def cause(self) -> str:
+        return self.entries[0].cause if self.entries else UNKNOWN
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self.entries[0].nodes if self.entries else ()
 
 
 @dataclass(frozen=True)
@@ -82,28 +88,23 @@ def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Per
 
     A line by hand counts as observed time when all parties agreed to it.
     """
-    begins, seen, unseen = [], list[LogEntry](), list[LogEntry]()
-    for entry in log.latest.values():
-        if entry.what == "begin":
-            begins.append(entry)
-        elif entry.what == "observed" and (entry.source != "hand" or log.is_agreed(entry, parties)):
-            seen.append(entry)
-        elif entry.what == "not_observed":
-            unseen.append(entry)
-    if not begins:
-        return "the outage log has no line that begins the period"
-    if len(begins) > 1:
-        numbers = ", ".join(str(entry.number) for entry in begins)
-        return f"the outage log begins the period {len(begins)} times: {numbers}"
-    if not log.is_agreed(begins[0], parties):
-        return f"not all parties agreed to the beginning of the period, entry {begins[0].number}"
-    last = max((entry.end or entry.start for entry in seen), default=0)
+    entries = {
+        what: [one for one in log.latest.values() if one.what == what] for what in ("begin", "observed", "not_observed")
+    }
+    begins = entries["begin"]
+    if len(begins) != 1:
+        numbers = ", ".join(entry.id for entry in begins) or "no entry"
+        return f"the outage log begins the period {len(begins)} times ({numbers}): expected once"
+    if log.lacking(begins[0], parties):
+        return f"not all parties agreed to the beginning of the period, entry {begins[0].id}"
+    seen = [one for one in entries["observed"] if one.source != "hand" or not log.lacking(one, parties)]
+    last = max((one.ends or one.begins for one in seen), default=0)
     observed, missing = (
-        Intervals.of([one.start for one in entries], [last if one.end is None else one.end for one in entries])
-        for entries in (seen, unseen)
+        Intervals.of([one.begins for one in group], [last if one.end is None else one.ends for one in group])
+        for group in (seen, entries["not_observed"])
     )
     observed -= missing
-    begin = begins[0].start + round(terms.burn_in_h * HOUR_S)
+    begin = begins[0].begins + round(terms.burn_in_h * HOUR_S)
     end = int(observed.ends[-1]) if len(observed) else begin
     if end <= begin:
         return "nothing was observed after the burn-in"
@@ -113,13 +114,13 @@ def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Per
 def _is_open(log: OutageLog, entry: LogEntry, parties: Sequence[str], counts: Counts) -> bool:
     """Return whether an outage is judged both ways: a party did not agree, or the outage is not attributed."""
     settled = entry.what == "void" or entry.exclusion or entry.scheduled or entry.attribution or counts != "vendor"
-    return not settled or not log.is_agreed(entry, parties)
+    return not settled or bool(log.lacking(entry, parties))
 
 
-def disputed(log: OutageLog, parties: Sequence[str], counts: Counts) -> tuple[int, ...]:
-    """Return the numbers of the entries that are judged both ways."""
+def disputed(log: OutageLog, parties: Sequence[str], counts: Counts) -> list[str]:
+    """Return the ids of the entries that are judged both ways."""
     kinds = (*OUTAGES, "void")
-    return tuple(one.number for one in log.latest.values() if one.what in kinds and _is_open(log, one, parties, counts))
+    return [one.id for one in log.latest.values() if one.what in kinds and _is_open(log, one, parties, counts)]
 
 
 def outages_of(
@@ -127,108 +128,100 @@ def outages_of(
 ) -> list[Outage]:
     """Return every outage with its class; leave out void ones."""
     outages = []
-    for latest in log.latest.values():
-        entry, undecided = latest, latest.what in (*OUTAGES, "void") and _is_open(log, latest, parties, counts)
-        if latest.what == "void" and undecided and favour == "buyer":
+    for entry in log.latest.values():
+        undecided = _is_open(log, entry, parties, counts)
+        if entry.what == "void" and undecided and favour == "buyer":
             # An entry that only one party took back still counts for the other.
-            entry = next((version for version in log.versions(latest) if version.what != "void"), latest)
+            entry = next((version for version in log.versions(entry) if version.what != "void"), entry)  # noqa: PLW2901
         if entry.what not in OUTAGES:
             continue
-        end = _FOREVER if entry.end is None else entry.end
-        kind = COUNTED
-        if undecided:
-            kind = COUNTED if favour == "buyer" else REMOVED
-        elif counts != "all":
-            other = counts == "vendor" and entry.attribution not in ("vendor", None)
-            kind = REMOVED if other or entry.exclusion in terms.exclusions else COUNTED
+        start, end = entry.begins, _FOREVER if entry.ends is None else entry.ends
+        other = counts == "vendor" and entry.attribution not in ("vendor", None)
+        removed = counts != "all" and (other or entry.exclusion in terms.exclusions)
+        kind = REMOVED if (favour == "vendor" if undecided else removed) else COUNTED
         if undecided or not entry.scheduled:
-            outages.append(Outage(entry, entry.start, end, kind))
+            outages.append(Outage(entry, start, end, kind))
             continue
-        whole, noticed = Intervals.of([entry.start], [end]), _noticed(log, entry, parties, terms)
+        whole, noticed = Intervals.of([start], [end]), _noticed(log, entry, parties, terms)
         for part, of in ((whole & noticed, SCHEDULED), (whole - noticed, kind)):
-            outages += [Outage(entry, *span, of) for span in zip(part.starts.tolist(), part.ends.tolist(), strict=True)]
+            outages += [Outage(entry, *span, of) for span in part.pairs()]
     return outages
 
 
 def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: OutageTerms) -> Intervals:
     """Return the time for which all parties had agreed to a version of ``entry`` long enough before it began."""
-    spans = [
-        (version.start, version.end)
-        for version in log.versions(entry)
-        if version.scheduled and version.end is not None and log.is_agreed(version, parties)
-        and max(log.agreed[party][version.number] for party in parties) <= version.start - terms.notice_h * HOUR_S
-    ]  # fmt: skip
-    return Intervals.of([start for start, _ in spans], [end for _, end in spans])
+    versions = [
+        one
+        for one in log.versions(entry)
+        if one.scheduled
+        and one.end
+        and not log.lacking(one, parties)
+        and max(log.agreed[party][one.number] for party in parties) <= one.begins - terms.notice_h * HOUR_S
+    ]
+    return Intervals.of([one.begins for one in versions], [one.ends for one in versions])
 
 
 class Downtime:
-    """The times when system and nodes were down in a period, by class.
+    """The times when system and nodes were down in a period, by class, and the interrupts ``of`` system or nodes.
 
     The system is down by its own entries, and while too few nodes are usable. An outage of the system is no outage of
     the nodes besides. Nodes have a common axis, on which each has a range of its own, so that one union covers all.
     """
 
     def __init__(self, outages: Sequence[Outage], terms: OutageTerms, period: Period, of: Place) -> None:
-        self.outages, self.terms, self.period, self.of = outages, terms, period, of
+        self.terms, self.period, self.of = terms, period, of
+        self.removes = any(one.kind == REMOVED for one in outages)
+        self._outages = {what: [one for one in outages if one.entry.what == what] for what in OUTAGES}
+        long_s = max(1, terms.longer_than_s)
+        self._of_system = [one for one in self._outages["system_interrupt"] if one.end - one.start >= long_s]
         self._index = {name: number for number, name in enumerate(terms.node_names)}
         self._stride = period.end - period.begin + 1
-        self._nodes = self._of_nodes()
-        self._system_entries = [
-            one
-            for one in outages
-            if one.entry.what == "system_interrupt" and one.end - one.start >= max(1, terms.longer_than_s)
-        ]
-        explicit = [self._of_system(kind) for kind in CLASSES]
-        self._dips = self._too_few_nodes(explicit)
-        self.system = _by_priority([explicit[kind] | self._dips[kind] for kind in CLASSES])
+        self._nodes = self._node_downtime()
+        whole = Intervals.of([period.begin], [period.end])
+        explicit = []
+        for kind in CLASSES:
+            mine = [one for one in self._of_system if one.kind == kind]
+            explicit.append(Intervals.of([one.start for one in mine], [one.end for one in mine]) & whole)
+        self._dips = self._too_few_nodes(_union(explicit), long_s)
+        self._system = _by_priority([spans | dips for spans, dips in zip(explicit, self._dips, strict=True)])
 
-    def _of_system(self, kind: int) -> Intervals:
-        mine = [one for one in self._system_entries if one.kind == kind]
-        whole = Intervals.of([self.period.begin], [self.period.end])
-        return Intervals.of([one.start for one in mine], [one.end for one in mine]) & whole
-
-    def _of_nodes(self) -> list[Intervals]:
+    def _node_downtime(self) -> list[Intervals]:
         """Return the downtime of nodes by class, on the axis of all nodes."""
         begin, last = self.period.begin, self.period.end
         edges: list[tuple[list[int], list[int]]] = [([], []) for _ in CLASSES]
-        for one in self.outages:
-            if one.entry.what == "node_interrupt" and one.end > begin and one.start < last:
-                starts, ends = edges[one.kind]
-                for name in one.entry.nodes:
-                    if (number := self._index.get(name)) is not None:
-                        starts.append(number * self._stride + max(one.start, begin) - begin)
-                        ends.append(number * self._stride + min(one.end, last) - begin)
+        for one in self._outages["node_interrupt"]:
+            starts, ends = edges[one.kind]
+            for number in (self._index[name] for name in one.entry.nodes if name in self._index):
+                # An outage outside the period becomes a reversed interval, which is nothing.
+                starts.append(number * self._stride + max(one.start, begin) - begin)
+                ends.append(number * self._stride + min(one.end, last) - begin)
         return [Intervals.of(starts, ends) for starts, ends in edges]
 
-    def _too_few_nodes(self, explicit: list[Intervals]) -> list[Intervals]:
-        """Return when too few nodes are usable, apart from ``explicit`` outages of the system.
+    def _too_few_nodes(self, known: Intervals, long_s: int) -> list[Intervals]:
+        """Return when too few nodes are usable, by class, apart from the ``known`` outages of the system.
 
         It is of a class when the outages of this class and of those that count more are enough for it.
         """
         dips = [NONE, NONE, NONE]
-        known = _union(explicit)
-        depth = len(self._index) - self.terms.least_nodes + 1
         nodes = NONE
         for kind in (COUNTED, REMOVED, SCHEDULED):
             nodes = nodes | self._nodes[kind]
-            deep = depth_at_least(*self._moments(nodes), depth).at_least(max(1, self.terms.longer_than_s))
+            depth = len(self._index) - self.terms.least_nodes + 1
+            deep = depth_at_least(*self._moments(nodes), depth).at_least(long_s)
             dips[kind] = deep - known
             known = known | deep
         return dips
 
     def _moments(self, spans: Intervals) -> tuple[Seconds, Seconds]:
-        """Return starts and ends of intervals on the axis of all nodes, in seconds since 1970."""
+        """Return starts and ends of intervals on the axis, in seconds since 1970."""
         offset = spans.starts // self._stride * self._stride - self.period.begin
         return spans.starts - offset, spans.ends - offset
 
     def _axis(self, spans: Intervals) -> Intervals:
-        """Return intervals of the system on an axis: as intervals of each node, if the account is of nodes."""
-        offsets = (np.arange(self.units, dtype=np.int64) * self._stride - self.period.begin)[:, None]
+        """Return intervals of the system on the axis: once, or for each node."""
+        units = len(self._index) if self.of == "nodes" else 1
+        offsets = (np.arange(units, dtype=np.int64) * self._stride - self.period.begin)[:, None]
         return Intervals.of((offsets + spans.starts).ravel(), (offsets + spans.ends).ravel())
-
-    @property
-    def units(self) -> int:
-        return len(self._index) if self.of == "nodes" else 1
 
     @functools.cached_property
     def _observed(self) -> Intervals:
@@ -237,7 +230,7 @@ class Downtime:
     @functools.cached_property
     def _down(self) -> list[Intervals]:
         """Return the observed downtime by class, on the axis."""
-        down = [self._axis(spans) for spans in self.system]
+        down = [self._axis(spans) for spans in self._system]
         if self.of == "nodes":
             taken = _union(down)
             down = [mine | (own - taken) for mine, own in zip(down, _by_priority(self._nodes), strict=True)]
@@ -246,16 +239,11 @@ class Downtime:
     def account(self, until: int) -> TimeAccount:
         """Return the account from the beginning of the period to ``until``."""
         window = self._axis(Intervals.of([self.period.begin], [until]))
-        hours = [(spans & window).total / HOUR_S for spans in self._down]
-        observed = (self._observed & window).total
-        return TimeAccount(
-            period=window.total / HOUR_S,
-            up=observed / HOUR_S - sum(hours),
-            unscheduled=hours[COUNTED],
-            scheduled=hours[SCHEDULED],
-            removed=hours[REMOVED],
-            not_observed=(window.total - observed) / HOUR_S,
-        )
+        scheduled, removed, unscheduled = ((spans & window).total / HOUR_S for spans in self._down)
+        observed = (self._observed & window).total / HOUR_S
+        up = observed - (scheduled + removed + unscheduled)
+        not_observed = (window.total - (self._observed & window).total) / HOUR_S
+        return TimeAccount(window.total / HOUR_S, up, unscheduled, scheduled, removed, not_observed)
 
     @functools.cached_property
     def uptime(self) -> "Exposure":
@@ -264,61 +252,50 @@ class Downtime:
 
     def shares(self, edges: Seconds) -> list[list[float]]:
         """Return the share of each class, and of time not observed, between each two of ``edges``."""
-        unseen = self._axis(Intervals.of([self.period.begin], [self.period.end])) - self._observed
-        hours = [np.diff(self._exposure(spans).before(edges)) for spans in (*self._down, unseen)]
-        return [(part * HOUR_S / np.diff(edges) / self.units).tolist() for part in hours]
+        whole = self._axis(Intervals.of([self.period.begin], [self.period.end]))
+        hours = [np.diff(self._exposure(spans).before(edges)) for spans in (*self._down, whole - self._observed)]
+        scale = whole.total / (self.period.end - self.period.begin) / HOUR_S * np.diff(edges)
+        return [(part / scale).tolist() for part in hours]
 
     def _exposure(self, spans: Intervals) -> "Exposure":
         return Exposure.of(*self._moments(spans), self.period)
 
+    @functools.cached_property
     def interrupts(self) -> list[Interrupt]:
         """Return the interrupts that count, in order. An interrupt that begins in time that does not count is none."""
+        last, nodes = self.period.end, [one for one in self._outages["node_interrupt"] if one.kind == COUNTED]
         begun = [
-            Interrupt(one.start, min(one.end, self.period.end), one.entry.cause, (one.entry.number,))
-            for one in self._system_entries
+            Interrupt(one.start, one.start if one.entry.what == "job_interrupt" else min(one.end, last), (one.entry,))
+            for one in (*self._of_system, *self._outages["job_interrupt"])
             if one.kind == COUNTED
         ]
-        begun += [
-            Interrupt(one.start, one.start, one.entry.cause, (one.entry.number,))
-            for one in self.outages
-            if one.kind == COUNTED and one.entry.what == "job_interrupt"
-        ]
-        nodes = [one for one in self.outages if one.kind == COUNTED and one.entry.what == "node_interrupt"]
-        dips = self._dips[COUNTED]
-        first = {one.start: one.entry for one in nodes} if len(dips) else {}
-        for start, end in zip(dips.starts.tolist(), dips.ends.tolist(), strict=True):
-            entry = first.get(start)
-            cause, numbers, names = (entry.cause, (entry.number,), entry.nodes) if entry else (UNKNOWN, (), ())
-            begun.append(Interrupt(start, end, cause, numbers, names))
-        merged = _merged(sorted(begun, key=lambda one: (one.start, one.entries)), self.terms.merge_s, of_nodes=False)
-        counted = self.period.observed - self.system[SCHEDULED] - self.system[REMOVED]
-        system = _within(counted, merged)
-        return system if self.of == "system" else self._node_interrupts(nodes, system)
-
-    def _node_interrupts(self, outages: list[Outage], system: list[Interrupt]) -> list[Interrupt]:
-        """Return interrupts of nodes outside system interrupts."""
+        first = {one.start: (one.entry,) for one in nodes}
+        begun += [Interrupt(*span, first.get(span[0], ())) for span in self._dips[COUNTED].pairs()]
+        counted = self.period.observed - self._system[SCHEDULED] - self._system[REMOVED]
+        system = _within(counted, _merged(begun, self.terms.merge_s, of_nodes=False))
+        if self.of == "system":
+            return system
         begun = [
-            Interrupt(one.start, min(one.end, self.period.end), one.entry.cause, (one.entry.number,), one.entry.nodes)
-            for one in outages
-            if any(name in self._index for name in one.entry.nodes)
+            Interrupt(one.start, min(one.end, last), (one.entry,))
+            for one in nodes
+            if not self._index.keys().isdisjoint(one.entry.nodes)
         ]
-        begun.sort(key=lambda one: (one.start, one.entries))
-        begun = _within(self.period.observed - _union(self.system), begun)
-        near: dict[str, list[int]] = {}
-        for interrupt in system:
-            near.setdefault(interrupt.cause, []).append(interrupt.start)
-        return _merged([one for one in begun if not self._belongs(one, near)], self.terms.merge_s, of_nodes=True)
+        starts: dict[str, list[int]] = {}
+        for one in system:
+            starts.setdefault(one.cause, []).append(one.start)
+        begun = _within(self.period.observed - _union(self._system), begun)
+        begun = [one for one in begun if not self._belongs(one, starts.get(one.cause, []))]
+        return _merged(begun, self.terms.merge_s, of_nodes=True)
 
-    def _belongs(self, one: Interrupt, system: dict[str, list[int]]) -> bool:
-        """Return whether an interrupt of nodes belongs to one of the system.
+    def _belongs(self, one: Interrupt, starts: list[int]) -> bool:
+        """Return whether an interrupt of nodes belongs to a system interrupt of the same cause.
 
-        :param system: cause -> starts of interrupts.
+        :param starts: of these system interrupts.
         """
         first, last = one.start - self.terms.merge_s, one.start + self.terms.merge_s
         if one.cause == UNKNOWN:
             # It counts as the system interrupt's cause on nodes that were down when it began.
             first, last = one.start, min(one.end, last)
-        starts = system.get(one.cause, [])
         at = bisect.bisect_left(starts, first)
         return at < len(starts) and starts[at] <= last
 
@@ -330,8 +307,7 @@ def _union(kinds: Sequence[Intervals]) -> Intervals:
 def _by_priority(kinds: list[Intervals]) -> list[Intervals]:
     """Return disjoint classes: scheduled before removed before counted."""
     scheduled, removed, counted = kinds
-    removed = removed - scheduled
-    return [scheduled, removed, counted - scheduled - removed]
+    return [scheduled, removed - scheduled, counted - (scheduled | removed)]
 
 
 def _within(spans: Intervals, interrupts: list[Interrupt]) -> list[Interrupt]:
@@ -347,7 +323,7 @@ def _merged(begun: list[Interrupt], merge_s: int, *, of_nodes: bool) -> list[Int
     merged: list[Interrupt] = []
     last: dict[object, int] = {}
     down: dict[str, tuple[int, int]] = {}  # place -> end, number of the interrupt
-    for one in begun:
+    for one in sorted(begun, key=lambda one: (one.start, one.entries[0].number if one.entries else 0)):
         places = one.nodes if of_nodes else ("",)
         key = places if one.cause == UNKNOWN else one.cause
         at = last.get(key)
@@ -359,7 +335,10 @@ def _merged(begun: list[Interrupt], merge_s: int, *, of_nodes: bool) -> list[Int
             merged.append(one)
         else:
             group = merged[at]
-            merged[at] = replace(group, end=max(group.end, one.end), entries=group.entries + one.entries)
+            merged[at] = Interrupt(group.start, max(group.end, one.end), group.entries + one.entries)
+        if not of_nodes:
+            down[""] = (merged[-1].end, len(merged) - 1)
+            continue
         for place in places:
             if place not in down or one.end > down[place][0]:
                 down[place] = (one.end, at)

@@ -1,6 +1,6 @@
 """Sets of half-open intervals of whole seconds, as arrays: a million of them in a fraction of a second."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +56,9 @@ class Intervals:
         begun: Seconds = np.searchsorted(self.starts, moments, "right")
         ended: Seconds = np.searchsorted(self.ends, moments, "right")
         return begun > ended
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        return zip(self.starts.tolist(), self.ends.tolist(), strict=True)
 
     def at_least(self, seconds: int) -> "Intervals":
         """Return the intervals that are this long."""

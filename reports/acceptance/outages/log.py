@@ -12,7 +12,6 @@ import contextlib
 import datetime
 import hashlib
 import pathlib
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
@@ -70,37 +70,39 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     supersedes: str | None = None
 
 
-class _Line(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LogEntry(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """A line of the log."""
+
     id: str
     recorded: _Moment
     prev: str
 
+    @property
+    def number(self) -> int:
+        return int(self.id)
 
-class LogEntry(Struct, frozen=True, gc=False):
-    """A line of the log; ``number`` is its id, times are seconds since 1970."""
+    @property
+    def seconds(self) -> int:
+        """Return the time of the record in seconds since 1970."""
+        return int(self.recorded.timestamp())
 
-    number: int
-    recorded: int
-    by: str
-    source: str
-    what: str
-    nodes: tuple[str, ...]
-    start: int
-    end: int | None
-    scheduled: bool
-    cause: str
-    attribution: str | None
-    exclusion: str | None
-    evidence: tuple[str, ...]
-    note: str
-    supersedes: int | None
+    @property
+    def begins(self) -> int:
+        """Return the start in seconds since 1970."""
+        return int(self.start.timestamp()) if self.start else 0
+
+    @property
+    def ends(self) -> int | None:
+        """Return the end in seconds since 1970; ``None`` while it lasts."""
+        return int(self.end.timestamp()) if self.end else None
 
     def corrected(self, **changes: Any) -> Draft:
         """Return a draft that supersedes the entry."""
-        names = ("what", "nodes", "scheduled", "cause", "attribution", "exclusion", "evidence")
-        kept = {name: getattr(self, name) for name in names}
-        end = None if self.end is None else utc(self.end)
-        return Draft(**{**kept, "start": utc(self.start), "end": end, "supersedes": str(self.number), **changes})
+        names = ("what", "nodes", "start", "end", "scheduled", "cause", "attribution", "exclusion", "evidence")
+        return Draft(**{**{name: getattr(self, name) for name in names}, "supersedes": self.id, **changes})
+
+
+_DECODER = msgspec.json.Decoder(LogEntry)
 
 
 @dataclass
@@ -109,21 +111,16 @@ class OutageLog(LineChain):
 
     latest: dict[int, LogEntry] = field(default_factory=dict)
     superseded: dict[int, LogEntry] = field(default_factory=dict)
-    agreed: dict[str, dict[int, int]] = field(default_factory=dict)
+    agreed: dict[str, dict[int, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     last_recorded: int = 0
-    node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
-    """Each list of nodes once: a year of a large machine has a million entries, with few different texts."""
 
     def versions(self, entry: LogEntry) -> Iterator[LogEntry]:
         """Yield ``entry`` and the entries that it superseded, the newest first."""
         yield entry
         while entry.supersedes is not None:
-            entry = self.superseded[entry.supersedes]
+            entry = self.superseded[int(entry.supersedes)]
             yield entry
-
-    def is_agreed(self, entry: LogEntry, parties: Sequence[str]) -> bool:
-        return not self.lacking(entry, parties)
 
     def lacking(self, entry: LogEntry, parties: Sequence[str]) -> list[str]:
         """Return the parties that did not agree to ``entry``."""
@@ -136,14 +133,14 @@ def load_log(folder: pathlib.Path) -> OutageLog:
     :raises InputError: a line was changed, removed or moved, or is no entry; names the line.
     """
     path, log = folder / LOG, OutageLog()
-    for line, _ in read_lines(path, _Line, log):
+    for line, _ in read_lines(path, LogEntry, log):
         _take(line, log, path)
     if log.torn:
         log.remarks.append(f"line {log.lines + 1} of {LOG} was cut off when it was written and counts for nothing")
     return log
 
 
-def _take(line: _Line, log: OutageLog, path: pathlib.Path) -> None:
+def _take(line: LogEntry, log: OutageLog, path: pathlib.Path) -> None:
     """Add a line, whose place in the chain is right, to ``log``."""
     number, recorded = log.lines + 1, int(line.recorded.timestamp())
     if recorded < log.last_recorded:
@@ -153,47 +150,28 @@ def _take(line: _Line, log: OutageLog, path: pathlib.Path) -> None:
     if line.what == "agreement":
         agreed = log.agreed.setdefault(line.by, {})
         for about in line.about:
-            entry = log.latest.get(_number(about))
-            if entry is None:
+            if _number(about) not in log.latest:
                 raise broken(path, number, f"agrees to {_no_entry(about)}")
-            agreed.setdefault(entry.number, recorded)
+            agreed.setdefault(int(about), recorded)
         return
     if line.start is None:
         raise broken(path, number, "expected a start")
-    start, end = int(line.start.timestamp()), None if line.end is None else int(line.end.timestamp())
-    if end is not None and end < start:
+    if line.end is not None and line.end < line.start:
         raise broken(path, number, "it ends before it begins")
-    supersedes = None if line.supersedes is None else _number(line.supersedes)
-    if supersedes is not None:
-        before = log.latest.pop(supersedes, None)
+    if line.supersedes is not None:
+        before = log.latest.pop(_number(line.supersedes), None)
         if before is None:
             raise broken(path, number, f"corrects {_no_entry(line.supersedes)}")
-        log.superseded[supersedes] = before
-    log.latest[number] = LogEntry(
-        number,
-        recorded,
-        sys.intern(line.by),
-        sys.intern(line.source),
-        sys.intern(line.what),
-        log.node_lists.setdefault(line.nodes, line.nodes),
-        start,
-        end,
-        line.scheduled,
-        sys.intern(line.cause),
-        line.attribution,
-        line.exclusion,
-        line.evidence,
-        sys.intern(line.note),
-        supersedes,
-    )
+        log.superseded[before.number] = before
+    log.latest[number] = line
 
 
 def _number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() else -1
 
 
-def _no_entry(text: str | None) -> str:
-    return f"{one_line(clean(text or ''), 20)}, which is no entry, or was corrected before"
+def _no_entry(text: str) -> str:
+    return f"{one_line(clean(text), 20)}, which is no entry, or was corrected before"
 
 
 def draft_by_hand(log: OutageLog, terms: OutageTerms, party: str, given: Mapping[str, Any]) -> Draft:
@@ -237,19 +215,16 @@ class LogWriter:
 
         :raises InputError: they cannot be written; a part of the last line may remain, which the next writer removes.
         """
-        recorded, path, lines = utc(time.time() if now is None else now), self.folder / LOG, []
-        first = self.log.lines + 1
+        recorded, path, first, lines = utc(time.time() if now is None else now), self.folder / LOG, self.log.lines, []
         for draft in drafts:
-            fields = {name: getattr(draft, name) for name in draft.__struct_fields__}
             number = self.log.lines + 1
-            line = _Line(id=str(number), recorded=recorded, prev=self.log.last_hash, **fields)
-            text = msgspec.json.encode(line) + b"\n"
+            line = LogEntry(id=str(number), recorded=recorded, prev=self.log.last_hash, **asdict(draft))
+            lines.append(msgspec.json.encode(line) + b"\n")
             # Never write a line that the reader would refuse.
-            _take(decoded(msgspec.json.Decoder(_Line), text, path, number), self.log, path)
-            self.log.add(text)
-            lines.append(text)
+            _take(decoded(_DECODER, lines[-1], path, number), self.log, path)
+            self.log.add(lines[-1])
         append_lines(path, b"".join(lines))
-        return [*range(first, self.log.lines + 1)]
+        return [*range(first + 1, self.log.lines + 1)]
 
 
 @contextlib.contextmanager
@@ -258,7 +233,7 @@ def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
 
     :raises InputError: another process writes it, or it is damaged.
     """
-    with _held(folder, shared=False):
+    with _locked(folder, shared=False):
         log = load_log(folder)
         if log.torn:
             cut_torn_line(folder / LOG, log)
@@ -267,25 +242,24 @@ def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
 
 @contextlib.contextmanager
 def log_at_rest(folder: pathlib.Path) -> Iterator[None]:
-    """Read the log while no other process writes it; the folder may be read-only.
+    """Hold the log while no other process writes it; the folder may be read-only.
 
     :raises InputError: it is being written.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(FileNotFoundError):
-            stack.enter_context(_held(folder, shared=True))
+            stack.enter_context(_locked(folder, shared=True))
         yield
 
 
 @contextlib.contextmanager
-def _held(folder: pathlib.Path, shared: bool) -> Iterator[None]:
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(locked(folder / LOCK, shared=shared))
-        except LockedError as err:
-            where = clean(str(folder / LOG))
-            raise InputError(f"{where}: another process writes it ({err.holder}); run the command again") from None
-        yield
+def _locked(folder: pathlib.Path, shared: bool) -> Iterator[None]:
+    try:
+        with locked(folder / LOCK, shared=shared):
+            yield
+    except LockedError as err:
+        where = clean(str(folder / LOG))
+        raise InputError(f"{where}: another process writes it ({err.holder}); run the command again") from None
 
 
 def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
