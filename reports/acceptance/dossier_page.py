@@ -48,39 +48,34 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
     ]
     sessions = [attempt.session for attempt in verdict.attempts if attempt.session]
     samples = [sample for judged in verdict.clauses for sample in judged.samples]
-    return (
-        template_environment("reports.acceptance")
-        .get_template("dossier.html.j2")
-        .render(
-            verdict=verdict,
-            contract=verdict.contract,
-            ClauseOutcome=ClauseOutcome,
-            counts=[(count_mandatory(verdict, outcome), outcome) for outcome in ClauseOutcome],
-            renderer=renderer(),
-            against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
-            waived=[v for v in verdict.clauses if v.outcome is ClauseOutcome.WAIVED],
-            sections={v.clause.id: v.clause.section(v) for v in verdict.clauses},
-            requirements=requirement_matrix(verdict),
-            uncovered=uncovered(verdict.contract, verdict.requirements),
-            listings=provenance.listings(cases),
-            suite_revisions=provenance.suite_revisions(cases),
-            sessions=sessions,
-            period=sorted(
-                [
-                    *(session.time_start for session in sessions),
-                    *(sample.started for sample in samples if sample.started),
-                ]
-            ),
-            raw=raw,
-            left_out=left_out,
-            evidence=evidence,
-            style=Markup(resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8")),
-            figure=figure,
-            folded=node_lists.folded,
-            moment=figures.moment,
-            interval=interval,
-            headline=headline,
-        )
+    return template_environment("reports.acceptance").get_template("dossier.html.j2").render(
+        verdict=verdict,
+        contract=verdict.contract,
+        ClauseOutcome=ClauseOutcome,
+        counts=[(count_mandatory(verdict, outcome), outcome) for outcome in ClauseOutcome],
+        renderer=renderer(),
+        against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
+        waived=[v for v in verdict.clauses if v.outcome is ClauseOutcome.WAIVED],
+        sections={v.clause.id: v.clause.section(v) for v in verdict.clauses},
+        requirements=requirement_matrix(verdict),
+        uncovered=uncovered(verdict.contract, verdict.requirements),
+        listings=provenance.listings(cases),
+        suite_revisions=provenance.suite_revisions(cases),
+        sessions=sessions,
+        period=sorted(
+            [*(session.time_start for session in sessions), *(sample.started for sample in samples if sample.started)]
+        ),
+        raw=raw,
+        left_out=left_out,
+        evidence=evidence,
+        style=Markup(
+            resources.files("reports.acceptance").joinpath("templates", "dossier.css").read_text("utf-8")
+        ),
+        figure=figure,
+        folded=node_lists.folded,
+        moment=figures.moment,
+        interval=interval,
+        headline=headline,
     )
 
 

@@ -183,3 +183,5 @@ def _controller(attempt: OperationAttempt, name: str) -> ControllerFacts | None:
 
 def _node(attempt: OperationAttempt, name: str, node: str) -> NodeStart | None:
     return next((one for one in parse_nodes(attempt.answer(name) or "") if one.node == node), None)
+
+

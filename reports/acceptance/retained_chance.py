@@ -83,7 +83,9 @@ def wrong_answers(accepted: ClauseVerdict, share: float) -> WrongAnswers | None:
     return WrongAnswers(spread, most, len(values), str(clause.statistic), chances)
 
 
-def failing(statistic: Statistic, repeats: int, at_least: bool, spread: float, share: float, speed: float) -> float:
+def failing(
+    statistic: Statistic, repeats: int, at_least: bool, spread: float, share: float, speed: float
+) -> float:
     """Return the chance that a machine at ``speed`` times the accepted one's speed does not keep ``share``.
 
     :param spread: relative standard deviation of a repeat.

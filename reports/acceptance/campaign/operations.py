@@ -155,7 +155,9 @@ def operation_attempts(campaign: pathlib.Path, clause: str) -> list[OperationAtt
     for folder, place in operation_folders(campaign):
         if place[0] == clause and (folder / ATTEMPT).exists():
             kept = load_json(folder / ATTEMPT, _OperationFile)
-            found.append(OperationAttempt(folder, kept.clause, kept.repeat, kept.number, kept.started, kept.job_name))
+            found.append(
+                OperationAttempt(folder, kept.clause, kept.repeat, kept.number, kept.started, kept.job_name)
+            )
     return sorted(found, key=lambda attempt: (attempt.repeat, attempt.number))
 
 
