@@ -1,9 +1,9 @@
-"""The simulation of histories, few of them; ``make acceptance-simulated`` has a thousand of each."""
+"""The simulation of histories, few of them; ``python -m tests.outage_simulation`` has a thousand of each."""
 
-from reports.acceptance.reliability import demonstration_test
 from scipy import stats
 
-from kappa.tools.outage_simulation import LEAST_H, LENGTH_H, PROMISED_H, RISK, bursts, simulate, steady
+from reports.acceptance.outages.statistics import demonstration_test
+from tests.outage_simulation import LEAST_H, LENGTH_H, PROMISED_H, RISK, bursts, simulate, steady
 from tests.tiers import few_or_many
 
 
