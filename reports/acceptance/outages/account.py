@@ -5,15 +5,15 @@ An entry that not all parties agreed to is judged both ways: it counts for the b
 
 import bisect
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from reports.acceptance.outages.intervals import NONE, Intervals, Seconds, depth_at_least
 from reports.acceptance.outages.log import OUTAGES, UNKNOWN, LogEntry, OutageLog
+from reports.acceptance.outages.spans import Flags, Seconds, Spans, depth, pairs, runs, union
 from reports.acceptance.outages.terms import OutageTerms
 
 HOUR_S = 3600
@@ -23,6 +23,7 @@ Favour = Literal["buyer", "vendor"]
 Counts = Literal["vendor", "any", "all"]
 # Classes of an outage. A lower class comes first where two overlap.
 SCHEDULED, REMOVED, COUNTED = CLASSES = range(3)
+UP = 3
 _FOREVER = 1 << 40
 
 
@@ -76,11 +77,11 @@ class TimeAccount:
 
 @dataclass(frozen=True)
 class Period:
-    """The time from ``begin``, after the burn-in, to the ``end`` of observation; ``observed`` is the observed part."""
+    """The time from ``begin``, after the burn-in, to the ``end`` of observation; ``observed`` since ``begin``."""
 
     begin: int
     end: int
-    observed: Intervals
+    observed: Spans
 
 
 def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Period | str:
@@ -100,15 +101,16 @@ def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Per
     seen = [one for one in entries["observed"] if one.source != "hand" or not log.lacking(one, parties)]
     last = max((one.ends or one.begins for one in seen), default=0)
     observed, missing = (
-        Intervals.of([one.begins for one in group], [last if one.end is None else one.ends for one in group])
+        union([one.begins for one in group], [last if one.end is None else one.ends for one in group])
         for group in (seen, entries["not_observed"])
     )
-    observed -= missing
+    moments = np.sort(np.concatenate((*observed, *missing)))
+    starts, ends = runs(moments, ((depth(observed, moments) > 0) & (depth(missing, moments) == 0))[:-1])
     begin = begins[0].begins + round(terms.burn_in_h * HOUR_S)
-    end = int(observed.ends[-1]) if len(observed) else begin
+    end = int(ends[-1]) if len(ends) else begin
     if end <= begin:
         return "nothing was observed after the burn-in"
-    return Period(begin, end, observed & Intervals.of([begin], [end]))
+    return Period(begin, end, union(np.maximum(starts, begin) - begin, ends - begin))
 
 
 def _is_open(log: OutageLog, entry: LogEntry, parties: Sequence[str], counts: Counts) -> bool:
@@ -142,14 +144,19 @@ def outages_of(
         if undecided or not entry.scheduled:
             outages.append(Outage(entry, start, end, kind))
             continue
-        whole, noticed = Intervals.of([start], [end]), _noticed(log, entry, parties, terms)
-        for part, of in ((whole & noticed, SCHEDULED), (whole - noticed, kind)):
-            outages += [Outage(entry, *span, of) for span in part.pairs()]
+        for first, last in _noticed(log, entry, parties, terms):
+            if max(first, start) < min(last, end):
+                outages.append(Outage(entry, max(first, start), min(last, end), SCHEDULED))
+                if start < first:
+                    outages.append(Outage(entry, start, first, kind))
+                start = last
+        if start < end:
+            outages.append(Outage(entry, start, end, kind))
     return outages
 
 
-def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: OutageTerms) -> Intervals:
-    """Return the time for which all parties had agreed to a version of ``entry`` long enough before it began."""
+def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: OutageTerms) -> Iterator[tuple[int, int]]:
+    """Yield the times for which all parties had agreed to a version of ``entry`` long enough before it began."""
     versions = [
         one
         for one in log.versions(entry)
@@ -158,191 +165,7 @@ def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: Out
         and not log.lacking(one, parties)
         and max(log.agreed[party][one.number] for party in parties) <= one.begins - terms.notice_h * HOUR_S
     ]
-    return Intervals.of([one.begins for one in versions], [one.ends for one in versions])
-
-
-class Downtime:
-    """The times when system and nodes were down in a period, by class, and the interrupts ``of`` system or nodes.
-
-    The system is down by its own entries, and while too few nodes are usable. An outage of the system is no outage of
-    the nodes besides. Nodes have a common axis, on which each has a range of its own, so that one union covers all.
-    """
-
-    def __init__(self, outages: Sequence[Outage], terms: OutageTerms, period: Period, of: Place) -> None:
-        self.terms, self.period, self.of = terms, period, of
-        self.removes = any(one.kind == REMOVED for one in outages)
-        self._outages = {what: [one for one in outages if one.entry.what == what] for what in OUTAGES}
-        long_s = max(1, terms.longer_than_s)
-        self._of_system = [one for one in self._outages["system_interrupt"] if one.end - one.start >= long_s]
-        self._index = {name: number for number, name in enumerate(terms.node_names)}
-        self._stride = period.end - period.begin + 1
-        self._nodes = self._node_downtime()
-        whole = Intervals.of([period.begin], [period.end])
-        explicit = []
-        for kind in CLASSES:
-            mine = [one for one in self._of_system if one.kind == kind]
-            explicit.append(Intervals.of([one.start for one in mine], [one.end for one in mine]) & whole)
-        self._dips = self._too_few_nodes(_union(explicit), long_s)
-        self._system = _by_priority([spans | dips for spans, dips in zip(explicit, self._dips, strict=True)])
-
-    def _node_downtime(self) -> list[Intervals]:
-        """Return the downtime of nodes by class, on the axis of all nodes."""
-        begin, last = self.period.begin, self.period.end
-        edges: list[tuple[list[int], list[int]]] = [([], []) for _ in CLASSES]
-        for one in self._outages["node_interrupt"]:
-            starts, ends = edges[one.kind]
-            for number in (self._index[name] for name in one.entry.nodes if name in self._index):
-                # An outage outside the period becomes a reversed interval, which is nothing.
-                starts.append(number * self._stride + max(one.start, begin) - begin)
-                ends.append(number * self._stride + min(one.end, last) - begin)
-        return [Intervals.of(starts, ends) for starts, ends in edges]
-
-    def _too_few_nodes(self, known: Intervals, long_s: int) -> list[Intervals]:
-        """Return when too few nodes are usable, by class, apart from the ``known`` outages of the system.
-
-        It is of a class when the outages of this class and of those that count more are enough for it.
-        """
-        dips = [NONE, NONE, NONE]
-        nodes = NONE
-        for kind in (COUNTED, REMOVED, SCHEDULED):
-            nodes = nodes | self._nodes[kind]
-            depth = len(self._index) - self.terms.least_nodes + 1
-            deep = depth_at_least(*self._moments(nodes), depth).at_least(long_s)
-            dips[kind] = deep - known
-            known = known | deep
-        return dips
-
-    def _moments(self, spans: Intervals) -> tuple[Seconds, Seconds]:
-        """Return starts and ends of intervals on the axis, in seconds since 1970."""
-        offset = spans.starts // self._stride * self._stride - self.period.begin
-        return spans.starts - offset, spans.ends - offset
-
-    def _axis(self, spans: Intervals) -> Intervals:
-        """Return intervals of the system on the axis: once, or for each node."""
-        units = len(self._index) if self.of == "nodes" else 1
-        offsets = (np.arange(units, dtype=np.int64) * self._stride - self.period.begin)[:, None]
-        return Intervals.of((offsets + spans.starts).ravel(), (offsets + spans.ends).ravel())
-
-    @functools.cached_property
-    def _observed(self) -> Intervals:
-        return self._axis(self.period.observed)
-
-    @functools.cached_property
-    def _down(self) -> list[Intervals]:
-        """Return the observed downtime by class, on the axis."""
-        down = [self._axis(spans) for spans in self._system]
-        if self.of == "nodes":
-            taken = _union(down)
-            down = [mine | (own - taken) for mine, own in zip(down, _by_priority(self._nodes), strict=True)]
-        return [spans & self._observed for spans in down]
-
-    def account(self, until: int) -> TimeAccount:
-        """Return the account from the beginning of the period to ``until``."""
-        window = self._axis(Intervals.of([self.period.begin], [until]))
-        scheduled, removed, unscheduled = ((spans & window).total / HOUR_S for spans in self._down)
-        observed = (self._observed & window).total / HOUR_S
-        up = observed - (scheduled + removed + unscheduled)
-        not_observed = (window.total - (self._observed & window).total) / HOUR_S
-        return TimeAccount(window.total / HOUR_S, up, unscheduled, scheduled, removed, not_observed)
-
-    @functools.cached_property
-    def uptime(self) -> "Exposure":
-        """Return the uptime as it grows over the period."""
-        return self._exposure(self._observed - _union(self._down))
-
-    def shares(self, edges: Seconds) -> list[list[float]]:
-        """Return the share of each class, and of time not observed, between each two of ``edges``."""
-        whole = self._axis(Intervals.of([self.period.begin], [self.period.end]))
-        hours = [np.diff(self._exposure(spans).before(edges)) for spans in (*self._down, whole - self._observed)]
-        scale = whole.total / (self.period.end - self.period.begin) / HOUR_S * np.diff(edges)
-        return [(part / scale).tolist() for part in hours]
-
-    def _exposure(self, spans: Intervals) -> "Exposure":
-        return Exposure.of(*self._moments(spans), self.period)
-
-    @functools.cached_property
-    def interrupts(self) -> list[Interrupt]:
-        """Return the interrupts that count, in order. An interrupt that begins in time that does not count is none."""
-        last, nodes = self.period.end, [one for one in self._outages["node_interrupt"] if one.kind == COUNTED]
-        begun = [
-            Interrupt(one.start, one.start if one.entry.what == "job_interrupt" else min(one.end, last), (one.entry,))
-            for one in (*self._of_system, *self._outages["job_interrupt"])
-            if one.kind == COUNTED
-        ]
-        first = {one.start: (one.entry,) for one in nodes}
-        begun += [Interrupt(*span, first.get(span[0], ())) for span in self._dips[COUNTED].pairs()]
-        counted = self.period.observed - self._system[SCHEDULED] - self._system[REMOVED]
-        system = _within(counted, _merged(begun, self.terms.merge_s, of_nodes=False))
-        if self.of == "system":
-            return system
-        begun = [
-            Interrupt(one.start, min(one.end, last), (one.entry,))
-            for one in nodes
-            if not self._index.keys().isdisjoint(one.entry.nodes)
-        ]
-        starts: dict[str, list[int]] = {}
-        for one in system:
-            starts.setdefault(one.cause, []).append(one.start)
-        begun = _within(self.period.observed - _union(self._system), begun)
-        begun = [one for one in begun if not self._belongs(one, starts.get(one.cause, []))]
-        return _merged(begun, self.terms.merge_s, of_nodes=True)
-
-    def _belongs(self, one: Interrupt, starts: list[int]) -> bool:
-        """Return whether an interrupt of nodes belongs to a system interrupt of the same cause.
-
-        :param starts: of these system interrupts.
-        """
-        first, last = one.start - self.terms.merge_s, one.start + self.terms.merge_s
-        if one.cause == UNKNOWN:
-            # It counts as the system interrupt's cause on nodes that were down when it began.
-            first, last = one.start, min(one.end, last)
-        at = bisect.bisect_left(starts, first)
-        return at < len(starts) and starts[at] <= last
-
-
-def _union(kinds: Sequence[Intervals]) -> Intervals:
-    return functools.reduce(lambda one, other: one | other, kinds)
-
-
-def _by_priority(kinds: list[Intervals]) -> list[Intervals]:
-    """Return disjoint classes: scheduled before removed before counted."""
-    scheduled, removed, counted = kinds
-    return [scheduled, removed - scheduled, counted - (scheduled | removed)]
-
-
-def _within(spans: Intervals, interrupts: list[Interrupt]) -> list[Interrupt]:
-    inside = spans.holds(np.array([one.start for one in interrupts], dtype=np.int64))
-    return [one for one, keep in zip(interrupts, inside.tolist(), strict=True) if keep]
-
-
-def _merged(begun: list[Interrupt], merge_s: int, *, of_nodes: bool) -> list[Interrupt]:
-    """Return one interrupt for all that have one cause and begin within ``merge_s`` of the first.
-
-    Unknown causes are equal on the same nodes only. A system, or nodes, that are down already break no second time.
-    """
-    merged: list[Interrupt] = []
-    last: dict[object, int] = {}
-    down: dict[str, tuple[int, int]] = {}  # place -> end, number of the interrupt
-    for one in sorted(begun, key=lambda one: (one.start, one.entries[0].number if one.entries else 0)):
-        places = one.nodes if of_nodes else ("",)
-        key = places if one.cause == UNKNOWN else one.cause
-        at = last.get(key)
-        if at is None or one.start > merged[at].start + merge_s:
-            still = [down[place][1] for place in places if place in down and one.start < down[place][0]]
-            at = still[0] if len(still) == len(places) else None
-        if at is None:
-            at = last[key] = len(merged)
-            merged.append(one)
-        else:
-            group = merged[at]
-            merged[at] = Interrupt(group.start, max(group.end, one.end), group.entries + one.entries)
-        if not of_nodes:
-            down[""] = (merged[-1].end, len(merged) - 1)
-            continue
-        for place in places:
-            if place not in down or one.end > down[place][0]:
-                down[place] = (one.end, at)
-    return merged
+    return pairs(union([one.begins for one in versions], [one.ends for one in versions]))
 
 
 @dataclass(frozen=True)
@@ -377,3 +200,191 @@ class Exposure:
         (first, last), (done, then) = self.moments[at - 1 : at + 1], self.hours[at - 1 : at + 1]
         share = (min(hours, self.total) - done) / (then - done) if then > done else 0.0
         return int(np.ceil(first + share * (last - first)))
+
+
+class Lanes:
+    """The class of each segment of an axis: the class of the first lane with an outage there.
+
+    The first lanes are of the system: its entries by class, then too few nodes. Nodes have a range of the axis each.
+    """
+
+    def __init__(self, lanes: Sequence[Spans], observed: Spans, whole: Spans) -> None:
+        self.edges = np.sort(np.concatenate([times for spans in (*lanes, observed, whole) for times in spans]))
+        self.numbers = np.full(len(self.edges) - 1, len(_KINDS) - 1)
+        for number in reversed(range(len(lanes))):
+            self.numbers[self._holds(lanes[number])] = number
+        self.kinds = _KINDS[self.numbers]
+        self.observed, self.inside = self._holds(observed), self._holds(whole)
+
+    def _holds(self, spans: Spans) -> Flags:
+        return depth(spans, self.edges[:-1]) > 0
+
+
+_KINDS = np.array([*CLASSES, COUNTED, REMOVED, SCHEDULED, *CLASSES, UP])
+_DIP = 3
+
+
+class Downtime:
+    """The class of each second of a period, and the interrupts, ``of`` the system or of its nodes.
+
+    The system is down by its own entries, and while too few nodes are usable. An outage of the system is no outage of
+    the nodes besides.
+    """
+
+    def __init__(self, outages: Sequence[Outage], terms: OutageTerms, period: Period, of: Place) -> None:
+        self.terms, self.period, self.of = terms, period, of
+        self.removes = any(one.kind == REMOVED for one in outages)
+        long_s = max(1, terms.longer_than_s)
+        self._outages = {what: [one for one in outages if one.entry.what == what] for what in OUTAGES}
+        of_system = [one for one in self._outages["system_interrupt"] if one.end - one.start >= long_s]
+        self._outages["system_interrupt"] = of_system
+        self._index = {name: number for number, name in enumerate(terms.node_names)}
+        self._stride = period.end - period.begin + 1
+        nodes = [self._spans("node_interrupt", kind) for kind in CLASSES]
+        system = [*(self._spans("system_interrupt", kind) for kind in CLASSES), *self._too_few_nodes(nodes, long_s)]
+        self._system = self._lanes(1, system)
+        self._own = self._system if of == "system" else self._lanes(len(self._index), system, nodes)
+
+    def _spans(self, what: str, kind: int) -> Spans:
+        """Return the outages of a class on the axis of all nodes; outside the period they are reversed, so nothing."""
+        begin, last = self.period.begin, self.period.end
+        starts, ends = [], []
+        for one in self._outages[what]:
+            if one.kind == kind:
+                known = (self._index[name] for name in one.entry.nodes if name in self._index)
+                for unit in known if what == "node_interrupt" else (0,):
+                    starts.append(unit * self._stride + max(one.start, begin) - begin)
+                    ends.append(unit * self._stride + min(one.end, last) - begin)
+        return union(starts, ends)
+
+    def _too_few_nodes(self, nodes: list[Spans], long_s: int) -> list[Spans]:
+        """Return when too few nodes are usable by outages that count, by those and removed ones, and by all."""
+        dips, starts, ends = [], *union([], [])
+        for kind in (COUNTED, REMOVED, SCHEDULED):
+            starts, ends = union(np.append(starts, nodes[kind][0]), np.append(ends, nodes[kind][1]))
+            begun = starts % self._stride
+            moments = np.sort(np.append(begun, begun + ends - starts))
+            deep = depth((begun, begun + ends - starts), moments) > len(self._index) - self.terms.least_nodes
+            first, last = runs(moments, deep[:-1])
+            keep = last - first >= long_s
+            dips.append((first[keep], last[keep]))
+        return dips
+
+    def _lanes(self, units: int, system: Sequence[Spans], nodes: Sequence[Spans] = ()) -> Lanes:
+        offsets = (np.arange(units, dtype=np.int64) * self._stride)[:, None]
+        observed, whole, *spread = (
+            ((offsets + starts).ravel(), (offsets + ends).ravel())
+            for starts, ends in (self.period.observed, (np.array([0]), np.array([self._stride - 1])), *system)
+        )
+        return Lanes([*spread, *nodes], observed, whole)
+
+    def account(self, until: int) -> TimeAccount:
+        """Return the account from the beginning of the period to ``until``."""
+        lanes, last = self._own, until - self.period.begin
+        start = lanes.edges[:-1] % self._stride
+        seconds = np.minimum(start + np.diff(lanes.edges), last) - np.minimum(start, last)
+        observed = int(seconds[lanes.observed].sum())
+        down = np.bincount(lanes.kinds[lanes.observed], weights=seconds[lanes.observed], minlength=len(CLASSES))
+        scheduled, removed, unscheduled = (float(total) / HOUR_S for total in down[: len(CLASSES)])
+        units = 1 if self.of == "system" else len(self._index)
+        return TimeAccount(
+            period=units * last / HOUR_S,
+            up=observed / HOUR_S - (scheduled + removed + unscheduled),
+            unscheduled=unscheduled,
+            scheduled=scheduled,
+            removed=removed,
+            not_observed=(units * last - observed) / HOUR_S,
+        )
+
+    @functools.cached_property
+    def uptime(self) -> Exposure:
+        """Return the uptime as it grows over the period."""
+        return self._exposure(self._own.observed & (self._own.kinds == UP))
+
+    def shares(self, edges: Seconds) -> list[list[float]]:
+        """Return the share of each class, and of time not observed, between each two of ``edges``."""
+        lanes = self._own
+        chosen = [*(lanes.observed & (lanes.kinds == kind) for kind in CLASSES), lanes.inside & ~lanes.observed]
+        hours = [np.diff(self._exposure(segments).before(edges)) for segments in chosen]
+        units = 1 if self.of == "system" else len(self._index)
+        return [(part * HOUR_S / units / np.diff(edges)).tolist() for part in hours]
+
+    def _exposure(self, segments: Flags) -> Exposure:
+        starts, ends = runs(self._own.edges, segments)
+        begun = starts % self._stride + self.period.begin
+        return Exposure.of(begun, begun + ends - starts, self.period)
+
+    @functools.cached_property
+    def interrupts(self) -> list[Interrupt]:
+        """Return the interrupts that count, in order. An interrupt that begins in time that does not count is none."""
+        begin, last, lanes = self.period.begin, self.period.end, self._system
+        counted = {what: [one for one in self._outages[what] if one.kind == COUNTED] for what in OUTAGES}
+        begun = [Interrupt(one.start, min(one.end, last), (one.entry,)) for one in counted["system_interrupt"]]
+        begun += [Interrupt(one.start, one.start, (one.entry,)) for one in counted["job_interrupt"]]
+        first = {one.start: (one.entry,) for one in counted["node_interrupt"]}
+        for start, end in pairs(runs(lanes.edges, lanes.numbers == _DIP)):
+            begun.append(Interrupt(begin + start, begin + end, first.get(begin + start, ())))
+        begun = _merged(begun, self.terms.merge_s, of_nodes=False)
+        system = self._within(begun, lanes.observed & (lanes.kinds >= COUNTED))
+        if self.of == "system":
+            return system
+        starts: dict[str, list[int]] = {}
+        for interrupt in system:
+            starts.setdefault(interrupt.cause, []).append(interrupt.start)
+        begun = [
+            Interrupt(one.start, min(one.end, last), (one.entry,))
+            for one in counted["node_interrupt"]
+            if not self._index.keys().isdisjoint(one.entry.nodes)
+        ]
+        begun = self._within(begun, lanes.observed & (lanes.kinds == UP))
+        begun = [one for one in begun if not self._belongs(one, starts.get(one.cause, []))]
+        return _merged(begun, self.terms.merge_s, of_nodes=True)
+
+    def _within(self, interrupts: list[Interrupt], segments: Flags) -> list[Interrupt]:
+        """Return the interrupts that begin in one of ``segments`` of the system."""
+        moments = np.array([one.start for one in interrupts], dtype=np.int64) - self.period.begin
+        at = np.searchsorted(self._system.edges, moments, "right")
+        inside = np.concatenate(([False], segments, [False]))[at]
+        return [one for one, keep in zip(interrupts, inside.tolist(), strict=True) if keep]
+
+    def _belongs(self, one: Interrupt, starts: list[int]) -> bool:
+        """Return whether an interrupt of nodes belongs to a system interrupt of the same cause.
+
+        :param starts: of these system interrupts.
+        """
+        first, last = one.start - self.terms.merge_s, one.start + self.terms.merge_s
+        if one.cause == UNKNOWN:
+            # It counts as the system interrupt's cause on nodes that were down when it began.
+            first, last = one.start, min(one.end, last)
+        at = bisect.bisect_left(starts, first)
+        return at < len(starts) and starts[at] <= last
+
+
+def _merged(begun: list[Interrupt], merge_s: int, *, of_nodes: bool) -> list[Interrupt]:
+    """Return one interrupt for all that have one cause and begin within ``merge_s`` of the first.
+
+    Unknown causes are equal on the same nodes only. A system, or nodes, that are down already break no second time.
+    """
+    merged: list[Interrupt] = []
+    last: dict[object, int] = {}
+    down: dict[str, tuple[int, int]] = {}  # place -> end, number of the interrupt
+    for one in sorted(begun, key=lambda one: (one.start, one.entries[0].number if one.entries else 0)):
+        places = one.nodes if of_nodes else ("",)
+        key = places if one.cause == UNKNOWN else one.cause
+        at = last.get(key)
+        if at is None or one.start > merged[at].start + merge_s:
+            still = [down[place][1] for place in places if place in down and one.start < down[place][0]]
+            at = still[0] if len(still) == len(places) else None
+        if at is None:
+            at = last[key] = len(merged)
+            merged.append(one)
+        else:
+            group = merged[at]
+            merged[at] = Interrupt(group.start, max(group.end, one.end), group.entries + one.entries)
+        if not of_nodes:
+            down[""] = (merged[-1].end, len(merged) - 1)
+            continue
+        for place in places:
+            if place not in down or one.end > down[place][0]:
+                down[place] = (one.end, at)
+    return merged
