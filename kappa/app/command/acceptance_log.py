@@ -227,8 +227,8 @@ def _document(log: OutageLog, entries: list[LogEntry], parties: tuple[str, ...])
     yield head.removesuffix("\n}") + ',\n "entries": ['
     for number, entry in enumerate(entries):
         agreed = sorted({*parties} - {*log.lacking(entry, parties)})
-        document = msgspec.json.encode({**asdict(entry), "agreed": agreed})
-        yield ("," if number else "") + "\n  " + document.decode()
+        fields = {name: value for name, value in asdict(entry).items() if name not in ("about", "prev")}
+        yield ("," if number else "") + "\n  " + msgspec.json.encode({**fields, "agreed": agreed}).decode()
     yield "\n ]\n}\n"
 
 

@@ -5,6 +5,7 @@ An entry that not all parties agreed to is judged both ways: it counts for the b
 
 import bisect
 import functools
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -248,7 +249,7 @@ class Downtime:
     def _spans(self, what: str, kind: int) -> Spans:
         """Return the outages of a class on the axis of all nodes; outside the period they are reversed, so nothing."""
         begin, last = self.period.begin, self.period.end
-        starts, ends = [], []
+        starts, ends = array("q"), array("q")
         for one in self._outages[what]:
             if one.kind == kind:
                 known = (self._index[name] for name in one.entry.nodes if name in self._index)

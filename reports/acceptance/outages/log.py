@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import hashlib
 import pathlib
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
@@ -114,6 +115,7 @@ class OutageLog(LineChain):
     agreed: dict[str, dict[int, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     last_recorded: int = 0
+    node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def versions(self, entry: LogEntry) -> Iterator[LogEntry]:
         """Yield ``entry`` and the entries that it superseded, the newest first."""
@@ -163,7 +165,10 @@ def _take(line: LogEntry, log: OutageLog, path: pathlib.Path) -> None:
         if before is None:
             raise broken(path, number, f"corrects {_no_entry(line.supersedes)}")
         log.superseded[before.number] = before
-    log.latest[number] = line
+    # A year of a large machine has a million entries, with few different texts: keep each text once, and no hash.
+    texts = {name: sys.intern(getattr(line, name)) for name in ("by", "source", "cause", "note")}
+    nodes = log.node_lists.setdefault(line.nodes, line.nodes)
+    log.latest[number] = replace(line, **texts, nodes=nodes, prev="")
 
 
 def _number(text: str | None) -> int:
