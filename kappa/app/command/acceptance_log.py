@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import pathlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-
-import msgspec
-from msgspec.structs import asdict
 
 from kappa.app.command.arguments import add_json, alone, write_json
 from kappa.core.ground.clean_text import clean, one_line
@@ -19,7 +14,7 @@ from kappa.core.ground.folders import site_folder
 
 if TYPE_CHECKING:
     from reports.acceptance.kinds.clause import Contract
-    from reports.acceptance.outages.log import LogEntry, OutageLog
+    from reports.acceptance.outages.log import LogEntry
     from reports.acceptance.outages.terms import OutageTerms
 
 # Kinds of entries that a party may write; only Kappa writes the others.
@@ -97,9 +92,8 @@ def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
 
 
 def _add_collect(parts: Any) -> None:
-    parts.add_parser("collect", help="ask Slurm, keep its answers in DIR/raw, append entries").set_defaults(
-        act=_collect
-    )
+    collect = parts.add_parser("collect", help="ask Slurm, keep its answers in DIR/raw, append entries")
+    collect.set_defaults(act=_collect)
 
 
 def _collect(options: argparse.Namespace) -> int:
@@ -176,7 +170,7 @@ def _agree(options: argparse.Namespace) -> int:
 
     _contract(options)
     with writing(options.folder) as log:
-        ids = tuple(str(number) for numbers in options.ids for number in numbers if number in log.log.latest)
+        ids = tuple(str(number) for number in log.log.latest if any(number in numbers for numbers in options.ids))
         if not ids:
             raise InputError("there is no such entry, or it was corrected before: see kappa acceptance log DIR show")
         log.append([Draft(by=party, source="hand", what="agreement", about=ids) for party in options.party])
@@ -197,7 +191,7 @@ def _add_show(parts: Any) -> None:
 def _show(options: argparse.Namespace) -> int:
     from kappa.core.ground.figures import aligned
     from reports.acceptance.listing import say
-    from reports.acceptance.outages.log import load_log
+    from reports.acceptance.outages.log import load_log, to_json
 
     contract, _ = _contract(options)
     log, parties = load_log(options.folder), tuple(contract.parties)
@@ -207,9 +201,9 @@ def _show(options: argparse.Namespace) -> int:
         if (not options.what or entry.what in options.what)
         and (not options.nodes or not set(options.nodes).isdisjoint(entry.nodes))
         and (not options.since or entry.end is None or entry.end >= options.since)
-        and (not options.open or log.lacking(entry, parties))
+        and (not options.open or (entry.source != "collect" and log.lacking(entry, parties)))
     ]
-    write_json(options.json, _document(log, entries, parties))
+    write_json(options.json, to_json(log, entries, parties))
     if alone(options.json):
         return 0
     header = ("entry", "what", "nodes", "start (UTC)", "end", "cause", "attribution", "not agreed by", "note")
@@ -219,17 +213,6 @@ def _show(options: argparse.Namespace) -> int:
         say(remark)
     say(f"{log.lines} lines, the last has the SHA-256 {log.last_hash}")
     return 0
-
-
-def _document(log: OutageLog, entries: list[LogEntry], parties: tuple[str, ...]) -> Iterator[str]:
-    """Yield the log as JSON in pieces, an entry a line: a million entries at once would need gigabytes."""
-    head = json.dumps({"lines": log.lines, "last_line": log.last_hash, "remarks": log.remarks}, indent=1)
-    yield head.removesuffix("\n}") + ',\n "entries": ['
-    for number, entry in enumerate(entries):
-        agreed = sorted({*parties} - {*log.lacking(entry, parties)})
-        fields = {name: value for name, value in asdict(entry).items() if name not in ("about", "prev")}
-        yield ("," if number else "") + "\n  " + msgspec.json.encode({**fields, "agreed": agreed}).decode()
-    yield "\n ]\n}\n"
 
 
 def _row(entry: LogEntry, lacking: list[str]) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Per
     seen = [one for one in entries["observed"] if one.source != "hand" or not log.lacking(one, parties)]
     last = max((one.ends or one.begins for one in seen), default=0)
     observed, missing = (
-        union([one.begins for one in group], [last if one.end is None else one.ends for one in group])
+        union([one.begins for one in group], [last if (end := one.ends) is None else end for one in group])
         for group in (seen, entries["not_observed"])
     )
     moments = np.sort(np.concatenate((*observed, *missing)))
@@ -158,15 +158,14 @@ def outages_of(
 
 def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: OutageTerms) -> Iterator[tuple[int, int]]:
     """Yield the times for which all parties had agreed to a version of ``entry`` long enough before it began."""
-    versions = [
-        one
+    spans = [
+        (one.begins, one.ends or 0)
         for one in log.versions(entry)
         if one.scheduled
-        and one.end
         and not log.lacking(one, parties)
         and max(log.agreed[party][one.number] for party in parties) <= one.begins - terms.notice_h * HOUR_S
     ]
-    return pairs(union([one.begins for one in versions], [one.ends for one in versions]))
+    return pairs(union([start for start, _ in spans], [end for _, end in spans]))
 
 
 @dataclass(frozen=True)
@@ -186,7 +185,7 @@ class Exposure:
 
     def before(self, moments: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the hours before each moment."""
-        return np.interp(moments, self.moments, self.hours)
+        return np.interp(np.asarray(moments, dtype=np.float64), self.moments, self.hours)
 
     @property
     def total(self) -> float:
@@ -302,7 +301,7 @@ class Downtime:
         """Return the uptime as it grows over the period."""
         return self._exposure(self._own.observed & (self._own.kinds == UP))
 
-    def shares(self, edges: Seconds) -> list[list[float]]:
+    def shares(self, edges: npt.NDArray[np.float64]) -> list[list[float]]:
         """Return the share of each class, and of time not observed, between each two of ``edges``."""
         lanes = self._own
         chosen = [*(lanes.observed & (lanes.kinds == kind) for kind in CLASSES), lanes.inside & ~lanes.observed]

@@ -285,5 +285,16 @@ def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
     return problems
 
 
+def to_json(log: OutageLog, entries: Sequence[LogEntry], parties: Sequence[str]) -> Iterator[str]:
+    """Yield entries of a log as JSON in pieces, an entry a line: a million entries at once would need gigabytes."""
+    head = msgspec.json.encode({"lines": log.lines, "last_line": log.last_hash, "remarks": log.remarks}).decode()
+    yield head.removesuffix("}") + ', "entries": ['
+    for number, entry in enumerate(entries):
+        agreed = sorted({*parties} - {*log.lacking(entry, parties)})
+        fields = {name: value for name, value in asdict(entry).items() if name not in ("about", "prev")}
+        yield (",\n " if number else "\n ") + msgspec.json.encode({**fields, "agreed": agreed}).decode()
+    yield "\n]}\n"
+
+
 def utc(moment: float) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(int(moment), datetime.UTC)
