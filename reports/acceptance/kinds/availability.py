@@ -5,14 +5,14 @@
     availability: {of: nodes, least: 98, period_h: 720, counts: any}
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
 from kappa.core.ground.figures import duration, figure
 from kappa.core.ground.order_statistics import Interval, Statistic
 from reports.acceptance.kinds import outage_clause
-from reports.acceptance.kinds.clause import ClausePlan, ClauseVerdict, Planning
+from reports.acceptance.kinds.clause import ClausePlan, Planning
 from reports.acceptance.outages.account import HOUR_S, Downtime
 from reports.acceptance.outages.statistics import CONFIDENCE, availability_interval
 
@@ -67,9 +67,8 @@ class Availability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="a
         else:
             lacking, met = "", self.holds(value)
         end = min(end, last)
-        return outage_clause.OutageFigures(
-            met, lacking, end, account, [one for one in down.interrupts if one.start < end]
-        )
+        interrupts = [one for one in down.interrupts if one.start < end]
+        return outage_clause.OutageFigures(met, lacking, end, account, interrupts)
 
     def value_of(self, detail: outage_clause.OutageDetail) -> tuple[float | None, Interval]:
         account = detail.figures.account
@@ -79,6 +78,3 @@ class Availability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="a
             return account.availability, Interval(None, None, "without downtime there is no interval")
         method = f"{100 * CONFIDENCE:g} % confidence, F with 2n and 2n degrees of freedom"
         return account.availability, Interval(100 * bounds[0], 100 * bounds[1], method)
-
-    def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
-        return self.outages_document(verdict.detail, None) if verdict.detail else {}

@@ -1,7 +1,7 @@
 """The common part of clauses about outages: a verdict from the outage log, and a section of the dossier."""
 
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -30,7 +30,14 @@ from reports.acceptance.outages.account import (
     period_of,
 )
 from reports.acceptance.outages.log import OUTAGES, altered_raw, load_log, utc
-from reports.acceptance.outages.statistics import Mean, RateTrend, laplace_trend, mean_time
+from reports.acceptance.outages.statistics import (
+    CONFIDENCE,
+    CONFIDENCE_OF_NONE,
+    Mean,
+    chance_of,
+    laplace_trend,
+    mean_time,
+)
 from reports.show.provenance import Listing
 
 # A larger share of the period without observation leaves the clause incomplete.
@@ -84,7 +91,7 @@ class OutageDetail:
     disputed: list[str]
     mtbf: Mean
     mtti: Mean
-    trend: RateTrend | None
+    trend: float | None
     shares: list[list[float]]
 
 
@@ -137,7 +144,7 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             mtbf=mean_time(account.up, len(starts)),
             mtti=mean_time(account.up, sum(one.start <= end for one in of_all.interrupts)),
             trend=laplace_trend(for_buyer.uptime.before(starts).tolist(), account.up),
-            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1)),
+            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1, dtype=np.float64)),
         )
         value, interval = self.value_of(detail)
         problems = tuple(_problems(detail))
@@ -163,7 +170,7 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         too_large = {file.path for file in left_out(dossier)}
         proof.problems.extend(line for line in altered_raw(dossier, log) if line.rpartition(" ")[2] not in too_large)
         proof.good.append(
-            f"{LOG}: {log.lines} lines, each with the hash of the one before; the last is {log.last_hash}"
+            f"{LOG}: {log.lines} lines, each with the hash of the line before; the last is {log.last_hash}"
         )
         if (dossier / WEEKS).exists():
             proof.unchecked.append(f"signatures in {WEEKS}/ are from an earlier version; this version checks none")
@@ -173,9 +180,8 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         detail = verdict.detail
         if detail is None:
             return pages.Section()
-        return pages.Section(
-            tuple(self._facts(detail)), (self._timeline(detail),), (_table(detail.figures.interrupts),)
-        )
+        facts, table = tuple(self._facts(detail)), _table(detail.figures.interrupts)
+        return pages.Section(facts, (self._timeline(detail),), (table,))
 
     def _facts(self, detail: OutageDetail) -> Iterator[tuple[str, str]]:
         figures, trend, other, unit = detail.figures, detail.trend, detail.for_vendor, self.block.unit
@@ -187,12 +193,10 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         yield "MTBF", f"{_mean(detail.mtbf, unit)}, {interrupts} that count"
         yield "MTTI", f"{_mean(detail.mtti, unit)}, interrupts of any attribution"
         yield "Availability", _percent(account.availability)
-        if trend:
-            yield "Trend", f"Laplace {figure(trend.score, 3)}, by chance in {figure(100 * trend.chance, 2)} %"
+        if trend is not None:
+            yield "Trend", f"Laplace {figure(trend, 3)}, by chance in {figure(100 * chance_of(trend), 2)} %"
         if detail.disputed:
-            without = (
-                f"{counted(len(other.interrupts), 'interrupt')}, availability {_percent(other.account.availability)}"
-            )
+            without = f"{counted(len(other.interrupts), 'interrupt')}, {_percent(other.account.availability)} available"
             yield "Disputed", f"{_entries(detail.disputed)}, counted above; without: {without}"
 
     def _timeline(self, detail: OutageDetail) -> pages.Chart:
@@ -221,17 +225,25 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             right=right,
         )
 
-    def outages_document(self, detail: OutageDetail, test: Mapping[str, Any] | None) -> dict[str, Any]:
+    @property
+    def test_document(self) -> dict[str, float] | None:
+        """Return the figures of the test of a reliability clause."""
+        return None
+
+    def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
         """Return times in hours, of a clause about nodes in node-hours; an infinite bound is ``null``."""
+        detail = verdict.detail
+        if detail is None:
+            return {}
         means = {"mtbf": detail.mtbf, "mtti": detail.mtti}
         document = {
             "begin": detail.begin,
             "end": detail.figures.end,
-            "test": test,
+            "test": self.test_document,
             "interrupts": len(detail.figures.interrupts),
             "hours": asdict(detail.figures.account),
             **{name: {"value": mean.value, "low": mean.low, "high": mean.high} for name, mean in means.items()},
-            "trend": detail.trend.score if detail.trend else None,
+            "trend": detail.trend,
             "disputed": detail.disputed,
         }
         return {"outages": document}
@@ -251,9 +263,9 @@ def _problems(detail: OutageDetail) -> Iterator[str]:
 
 def _remarks(detail: OutageDetail, is_open: bool) -> Iterator[str]:
     trend = detail.trend
-    if trend and trend.significant:
-        way = "ever faster" if trend.score > 0 else "ever slower"
-        yield f"interrupts come {way} (Laplace {figure(trend.score, 3)}): the test assumes a steady rate"
+    if trend is not None and chance_of(trend) < 1 - CONFIDENCE:
+        way = "ever faster" if trend > 0 else "ever slower"
+        yield f"interrupts come {way} (Laplace {figure(trend, 3)}): the test assumes a steady rate"
     if detail.disputed and not is_open:
         yield f"{_entries(detail.disputed)} disputed: the verdict is the same without"
 
@@ -272,8 +284,8 @@ def _percent(value: float | None) -> str:
 
 def _mean(mean: Mean, unit: str) -> str:
     if mean.value is None or mean.high is None:
-        return f"≥ {figure(mean.low)} {unit} ({100 * mean.confidence:g} %)"
-    return f"{figure(mean.value)} {unit} ({figure(mean.low)} … {figure(mean.high)}, {100 * mean.confidence:g} %)"
+        return f"≥ {figure(mean.low)} {unit} ({100 * CONFIDENCE_OF_NONE:g} %)"
+    return f"{figure(mean.value)} {unit} ({figure(mean.low)} … {figure(mean.high)}, {100 * CONFIDENCE:g} %)"
 
 
 def _minute(moment: float) -> str:

@@ -7,7 +7,7 @@
 
 import math
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -79,6 +79,12 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         block = self.block
         return demonstration_test(block.promised_h, block.least_h, block.buyer_risk, block.vendor_risk)
 
+    @property
+    def test_document(self) -> dict[str, float]:
+        test = self._test
+        risks = {"buyer_risk": test.buyer_risk, "vendor_risk": test.vendor_risk}
+        return {"length": test.length, "allowed": test.allowed, **risks}
+
     def plan(self, planning: Planning) -> ClausePlan:
         test, unit, observation = self._test, self.unit, planning.contract.observation
         nodes = len(observation.node_names) if observation and self.block.of == "nodes" else 1
@@ -92,7 +98,7 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
             f"one of {figure(test.promised)} {unit} is rejected in {_percent(test.vendor_risk)}",
             self._of_a_month(hours, _MONTH_H * nodes),
         )
-        return ClausePlan(lines, {"unit": unit, "length": test.length, "hours": hours, **_risks(test)})
+        return ClausePlan(lines, {"unit": unit, "hours": hours, **self.test_document})
 
     def _of_a_month(self, hours: float, length: float) -> str:
         block = self.block
@@ -168,14 +174,6 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
             "accepted",
             right,
         )
-
-    def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
-        test = {"length": self._test.length, **_risks(self._test)}
-        return self.outages_document(verdict.detail, test) if verdict.detail else {}
-
-
-def _risks(test: DemonstrationTest) -> dict[str, float]:
-    return {"allowed": test.allowed, "buyer_risk": test.buyer_risk, "vendor_risk": test.vendor_risk}
 
 
 def _percent(share: float) -> str:

@@ -14,7 +14,7 @@ from scipy import special
 CONFIDENCE = 0.95
 # One-sided, where there was no interrupt at all.
 CONFIDENCE_OF_NONE = 0.9
-# A normal approximation; with fewer interrupts it says nothing.
+# With fewer interrupts the normal approximation says nothing.
 LEAST_FOR_TREND = 4
 _MOST_INTERRUPTS = 100_000
 
@@ -97,7 +97,6 @@ class Mean:
     value: float | None
     low: float
     high: float | None
-    confidence: float
 
 
 def mean_time(exposure: float, count: int) -> Mean:
@@ -106,11 +105,11 @@ def mean_time(exposure: float, count: int) -> Mean:
     Without an interrupt: the one-sided bound of 90 %, ``exposure`` / 2.303.
     """
     if not count:
-        return Mean(None, exposure / -math.log(1 - CONFIDENCE_OF_NONE), None, CONFIDENCE_OF_NONE)
+        return Mean(None, exposure / -math.log(1 - CONFIDENCE_OF_NONE), None)
     tail = (1 - CONFIDENCE) / 2
     low = exposure / float(special.gammainccinv(count + 1, tail))
     high = exposure / float(special.gammaincinv(count, tail))
-    return Mean(exposure / count, low, high, CONFIDENCE)
+    return Mean(exposure / count, low, high)
 
 
 def availability_interval(up: float, down: float, outages: int) -> tuple[float, float] | None:
@@ -124,25 +123,18 @@ def availability_interval(up: float, down: float, outages: int) -> tuple[float, 
     return 1 / (1 + down / up * factor), 1 / (1 + down / up / factor)
 
 
-@dataclass(frozen=True)
-class RateTrend:
-    """Laplace's ``score``: above 0 interrupts come ever faster; ``chance`` of one as large without a trend."""
+def laplace_trend(moments: Sequence[float], exposure: float) -> float | None:
+    """Return the trend of interrupts at ``moments`` from 0 to ``exposure``: above 0 they come ever faster.
 
-    score: float
-    chance: float
-
-    @property
-    def significant(self) -> bool:
-        return self.chance < 1 - CONFIDENCE
-
-
-def laplace_trend(moments: Sequence[float], exposure: float) -> RateTrend | None:
-    """Return the trend of interrupts at ``moments`` from 0 to ``exposure``; ``None`` with too few.
-
-    Cox and Lewis, The Statistical Analysis of Series of Events, 1966.
+    It is normally distributed without a trend. ``None`` with too few interrupts. Cox and Lewis, The Statistical
+    Analysis of Series of Events, 1966.
     """
     count = len(moments)
     if count < LEAST_FOR_TREND or exposure <= 0:
         return None
-    score = (sum(moments) / count - exposure / 2) / (exposure * math.sqrt(1 / (12 * count)))
-    return RateTrend(score, math.erfc(abs(score) / math.sqrt(2)))
+    return (sum(moments) / count - exposure / 2) / (exposure * math.sqrt(1 / (12 * count)))
+
+
+def chance_of(trend: float) -> float:
+    """Return the probability of a trend as large without a cause."""
+    return math.erfc(abs(trend) / math.sqrt(2))

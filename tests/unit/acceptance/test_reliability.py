@@ -6,6 +6,7 @@ from reports.acceptance.outages.statistics import (
     RisksError,
     acceptance,
     availability_interval,
+    chance_of,
     demonstration_test,
     fixed_length,
     laplace_trend,
@@ -99,6 +100,6 @@ def test_mean_times_and_their_intervals():
 def test_trend_is_significant_in_either_direction():
     assert laplace_trend([1, 2, 3], 10) is None
     early, even, late = ([1, 2, 3, 4, 5], [10, 30, 50, 70, 90], [95, 96, 97, 98, 99])
-    assert laplace_trend(early, 100).score < -3 and laplace_trend(early, 100).significant
-    assert laplace_trend(even, 100).score == 0 and not laplace_trend(even, 100).significant
-    assert laplace_trend(late, 100).score > 3 and laplace_trend(late, 100).significant
+    assert laplace_trend(early, 100) < -3
+    assert (laplace_trend(even, 100), chance_of(0)) == (0, 1)
+    assert laplace_trend(late, 100) > 3 and chance_of(3) == pytest.approx(0.0027, abs=1e-5)
