@@ -7,9 +7,7 @@ import contextlib
 import pathlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
-
-from msgspec.structs import replace
+from typing import Any
 
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.core.ground.clean_text import one_line
@@ -42,6 +40,7 @@ _BOOT_S = 120
 # Age of records that slurmdbd gets late, from a controller that could not reach it.
 _BACK_S = 48 * 3600
 _CONTROLLER = "slurmctld"
+_OF_SYSTEM = {"what": "system_interrupt", "cause": _CONTROLLER}
 
 
 def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) -> tuple[list[str], bool]:
@@ -131,7 +130,7 @@ class _Collection:
                 continue
             key, note = f"sacct:{job.job}@{_second(end)}", f"job {job.job} of {len(job.nodes)} nodes: {job.state}"
             if len(nodes) == len(self.names):
-                yield replace(self._outage("sacct", key, (), end, end, note), what="job_interrupt")
+                yield self._outage("sacct", key, (), end, end, note, what="job_interrupt")
             elif not any(_meet(event, end, self.terms.merge_s, 0) for event in events if event.node in nodes):
                 yield self._outage("sacct", key, nodes, end, end, f"{note}; no event says which of them failed")
 
@@ -169,31 +168,27 @@ class _Collection:
         except CommandError as err:
             if not silent:
                 key, note = f"{_CONTROLLER}:silent@{_second(self.now)}", f"slurmctld does not answer: {err}"
-                yield self._of_system(key, self.now, None, note)
+                yield self._outage(_CONTROLLER, key, (), self.now, None, note, **_OF_SYSTEM)
             return
         if silent:
             end = started if started is not None and started > silent[0].begins else self.now
             yield _ended(silent[0], end, (f"{_CONTROLLER}:answers@{_second(end)}", self.raw["config"]))
         elif started is not None and self.since is not None and started > self.since:
-            note = "slurmctld was started; no source says when it had stopped"
-            yield self._of_system(f"{_CONTROLLER}:started@{_second(started)}", started, started, note)
+            key, note = (
+                f"{_CONTROLLER}:started@{_second(started)}",
+                "it was started; no source says when it had stopped",
+            )
+            yield self._outage(_CONTROLLER, key, (), started, started, note, **_OF_SYSTEM)
 
-    def _of_system(self, key: str, start: int, end: int | None, note: str) -> Draft:
-        outage = self._outage(_CONTROLLER, key, (), start, end, note)
-        return replace(outage, what="system_interrupt", cause=_CONTROLLER)
-
-    def _outage(self, source: str, key: str, nodes: tuple[str, ...], start: int, end: int | None, note: str) -> Draft:
-        """Return an outage. ``key`` is the same in each collection."""
+    def _outage(
+        self, source: str, key: str, nodes: tuple[str, ...], start: int, end: int | None, note: str, **fields: Any
+    ) -> Draft:
+        """Return an outage of nodes, unless ``fields`` say else. ``key`` is the same in each collection."""
         raw = self.raw.get(source, "").partition("=")[0]
+        fields = {"what": "node_interrupt", "evidence": (key, raw) if raw else (key,), **fields}
+        end_time = None if end is None else utc(end)
         return Draft(
-            by=BY,
-            source=source,
-            what="node_interrupt",
-            nodes=nodes,
-            start=utc(start),
-            end=None if end is None else utc(end),
-            evidence=(key, raw) if raw else (key,),
-            note=one_line(note, 300),
+            by=BY, source=source, nodes=nodes, start=utc(start), end=end_time, note=one_line(note, 300), **fields
         )
 
     def _observed(self) -> Iterator[Draft]:
@@ -211,9 +206,8 @@ class _Collection:
         else:
             self.lines.append("the period has not begun")
 
-    def _span(self, what: Literal["observed", "not_observed"], start: int, end: int, note: str) -> Draft:
-        evidence = tuple(self.raw.values())
-        return Draft(by=BY, source="collect", what=what, start=utc(start), end=utc(end), evidence=evidence, note=note)
+    def _span(self, what: str, start: int, end: int, note: str) -> Draft:
+        return self._outage("collect", "", (), start, end, note, what=what, evidence=tuple(self.raw.values()))
 
 
 def _meet(event: NodeEvent, moment: int, before_s: int, after_s: int) -> bool:

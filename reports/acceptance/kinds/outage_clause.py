@@ -29,7 +29,7 @@ from reports.acceptance.outages.account import (
     outages_of,
     period_of,
 )
-from reports.acceptance.outages.log import OUTAGES, altered_raw, load_log, utc
+from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
 from reports.acceptance.outages.statistics import (
     CONFIDENCE,
     CONFIDENCE_OF_NONE,
@@ -121,9 +121,7 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         terms, parties = evidence.contract.observation, tuple(evidence.contract.parties)
         assert terms
         log, counts = evidence.read(load_log), self.block.counts
-        future = [e.id for e in log.latest.values() if e.what in OUTAGES and not e.scheduled and e.begins > e.seconds]
-        clock = [f"entries that begin after they were recorded: a clock was wrong ({_listed(future)})"]
-        verdict = ClauseVerdict(self, None, remarks=(*log.remarks, *(clock if future else ())))
+        verdict = ClauseVerdict(self, None, remarks=(*log.remarks, *_future_entries(log)))
         period = period_of(log, parties, terms)
         if isinstance(period, str):
             return replace(verdict, problems=(period,))
@@ -247,6 +245,13 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             "disputed": detail.disputed,
         }
         return {"outages": document}
+
+
+def _future_entries(log: OutageLog) -> Iterator[str]:
+    outages = [entry for entry in log.latest.values() if entry.what in OUTAGES and not entry.scheduled]
+    ids = [entry.id for entry in outages if entry.start and entry.start > entry.recorded]
+    if ids:
+        yield f"{_entries(ids)} begin after they were recorded: a clock was wrong"
 
 
 def _problems(detail: OutageDetail) -> Iterator[str]:

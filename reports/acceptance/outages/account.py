@@ -175,14 +175,6 @@ class Exposure:
     moments: Seconds
     hours: npt.NDArray[np.float64]
 
-    @classmethod
-    def of(cls, starts: Seconds, ends: Seconds, period: Period) -> "Exposure":
-        moments = np.concatenate((starts, ends))
-        order = np.argsort(moments, kind="stable")
-        edges = np.concatenate(([period.begin], moments[order], [period.end]))
-        rates = np.concatenate(([0], np.cumsum(np.repeat([1, -1], len(starts))[order])))
-        return cls(edges, np.concatenate(([0.0], np.cumsum(np.diff(edges) * rates) / HOUR_S)))
-
     def before(self, moments: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the hours before each moment."""
         return np.interp(np.asarray(moments, dtype=np.float64), self.moments, self.hours)
@@ -243,7 +235,8 @@ class Downtime:
         nodes = [self._spans("node_interrupt", kind) for kind in CLASSES]
         system = [*(self._spans("system_interrupt", kind) for kind in CLASSES), *self._too_few_nodes(nodes, long_s)]
         self._system = self._lanes(1, system)
-        self._own = self._system if of == "system" else self._lanes(len(self._index), system, nodes)
+        self._units = 1 if of == "system" else len(self._index)
+        self._own = self._system if of == "system" else self._lanes(self._units, system, nodes)
 
     def _spans(self, what: str, kind: int) -> Spans:
         """Return the outages of a class on the axis of all nodes; outside the period they are reversed, so nothing."""
@@ -286,14 +279,13 @@ class Downtime:
         observed = int(seconds[lanes.observed].sum())
         down = np.bincount(lanes.kinds[lanes.observed], weights=seconds[lanes.observed], minlength=len(CLASSES))
         scheduled, removed, unscheduled = (float(total) / HOUR_S for total in down[: len(CLASSES)])
-        units = 1 if self.of == "system" else len(self._index)
         return TimeAccount(
-            period=units * last / HOUR_S,
+            period=self._units * last / HOUR_S,
             up=observed / HOUR_S - (scheduled + removed + unscheduled),
             unscheduled=unscheduled,
             scheduled=scheduled,
             removed=removed,
-            not_observed=(units * last - observed) / HOUR_S,
+            not_observed=(self._units * last - observed) / HOUR_S,
         )
 
     @functools.cached_property
@@ -306,13 +298,17 @@ class Downtime:
         lanes = self._own
         chosen = [*(lanes.observed & (lanes.kinds == kind) for kind in CLASSES), lanes.inside & ~lanes.observed]
         hours = [np.diff(self._exposure(segments).before(edges)) for segments in chosen]
-        units = 1 if self.of == "system" else len(self._index)
-        return [(part * HOUR_S / units / np.diff(edges)).tolist() for part in hours]
+        return [(part * HOUR_S / self._units / np.diff(edges)).tolist() for part in hours]
 
     def _exposure(self, segments: Flags) -> Exposure:
+        """Return the hours of segments of the axis, of all nodes together."""
         starts, ends = runs(self._own.edges, segments)
         begun = starts % self._stride + self.period.begin
-        return Exposure.of(begun, begun + ends - starts, self.period)
+        moments = np.concatenate((begun, begun + ends - starts))
+        order = np.argsort(moments, kind="stable")
+        edges = np.concatenate(([self.period.begin], moments[order], [self.period.end]))
+        rates = np.concatenate(([0], np.cumsum(np.repeat([1, -1], len(starts))[order])))
+        return Exposure(edges, np.concatenate(([0.0], np.cumsum(np.diff(edges) * rates) / HOUR_S)))
 
     @functools.cached_property
     def interrupts(self) -> list[Interrupt]:

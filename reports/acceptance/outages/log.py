@@ -83,11 +83,6 @@ class LogEntry(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=
         return int(self.id)
 
     @property
-    def seconds(self) -> int:
-        """Return the time of the record in seconds since 1970."""
-        return int(self.recorded.timestamp())
-
-    @property
     def begins(self) -> int:
         """Return the start in seconds since 1970."""
         return int(self.start.timestamp()) if self.start else 0

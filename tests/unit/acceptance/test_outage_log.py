@@ -134,7 +134,7 @@ def test_clock_set_back_is_remarked(campaign):
 def test_clock_ahead_is_remarked(campaign):
     with writing(campaign.folder) as writer:
         writer.append([entry(start=BEGIN + datetime.timedelta(hours=1))], BEGIN.timestamp())
-    assert any(f"a clock was wrong ({LINES + 1})" in remark for remark in verdicts(campaign)["S"].remarks)
+    assert any(f"({LINES + 1}) begin after they were recorded" in remark for remark in verdicts(campaign)["S"].remarks)
 
 
 def test_second_writer_is_refused(campaign):
