@@ -68,9 +68,3 @@ def test_clause_without_observation_is_refused(load):
     begin, end = GOOD.index("  observation:"), GOOD.index("clauses:")
     with pytest.raises(InputError, match=r"line 7: .*R1 is about outages: expected contract\.observation"):
         load(GOOD[:begin] + GOOD[end:])
-
-
-def test_clause_without_a_block_is_refused(load):
-    block = next(line for line in GOOD.splitlines(keepends=True) if "reliability:" in line)
-    with pytest.raises(InputError, match=r"line 11: .*expected the key selector, or one of availability"):
-        load(GOOD.replace(block, ""))

@@ -57,12 +57,6 @@ def test_near_values_are_refused():
         demonstration_test(1.001, 1, 0.1, 0.1)
 
 
-def test_the_worked_contract():
-    found = demonstration_test(300, 100, 0.1, 0.1)
-    assert (found.allowed, found.length) == (5, pytest.approx(927.5, abs=0.05))
-    assert found.length / 24 == pytest.approx(38.6, abs=0.05)
-
-
 def test_thirty_days_keep_the_buyers_risk_alone():
     found = fixed_length(720, 300, 100, 0.1)
     assert found.allowed == 3
