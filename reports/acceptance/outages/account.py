@@ -25,6 +25,9 @@ Counts = Literal["vendor", "any", "all"]
 # Classes of an outage. A lower class comes first where two overlap.
 SCHEDULED, REMOVED, COUNTED = CLASSES = range(3)
 UP = 3
+# Classes of the lanes: entries of the system, too few nodes, entries of nodes; last, the class without an outage.
+_KINDS = np.array([*CLASSES, COUNTED, REMOVED, SCHEDULED, *CLASSES, UP])
+_DIP = 3
 _FOREVER = 1 << 40
 
 
@@ -197,7 +200,7 @@ class Exposure:
 class Lanes:
     """The class of each segment of an axis: the class of the first lane with an outage there.
 
-    The first lanes are of the system: its entries by class, then too few nodes. Nodes have a range of the axis each.
+    Each node has a range of the axis, as long as the period and a second.
     """
 
     def __init__(self, lanes: Sequence[Spans], observed: Spans, whole: Spans) -> None:
@@ -210,10 +213,6 @@ class Lanes:
 
     def _holds(self, spans: Spans) -> Flags:
         return depth(spans, self.edges[:-1]) > 0
-
-
-_KINDS = np.array([*CLASSES, COUNTED, REMOVED, SCHEDULED, *CLASSES, UP])
-_DIP = 3
 
 
 class Downtime:
