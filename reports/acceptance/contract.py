@@ -36,8 +36,10 @@ def kinds_of_clauses() -> dict[str, type[Clause]]:
     """Return YAML key -> kind of clause, from the files of the package ``kinds``."""
     modules = [importlib.import_module(f"{kinds.__name__}.{one.name}") for one in pkgutil.iter_modules(kinds.__path__)]
     classes = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
-    clauses = [value for value in classes if issubclass(value, Clause) and value is not Clause]
-    return {str(clause.__struct_config__.tag): clause for clause in sorted(clauses, key=lambda one: one.__name__)}
+    clauses = [value for value in classes if issubclass(value, Clause)]
+    # A class that several kinds share has its name as the tag.
+    own = [clause for clause in clauses if clause.__struct_config__.tag != clause.__name__]
+    return {str(clause.__struct_config__.tag): clause for clause in sorted(own, key=lambda one: one.__name__)}
 
 
 @functools.cache

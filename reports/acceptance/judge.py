@@ -10,10 +10,10 @@ from reports.acceptance.contract import binding_contract, earlier_contracts, kep
 from reports.acceptance.kinds.clause import (
     Acceptance,
     Clause,
+    ClauseEvidence,
     ClauseOutcome,
     ClauseVerdict,
     ContractVerdict,
-    Evidence,
 )
 
 
@@ -29,7 +29,7 @@ def judge(campaign: Campaign) -> ContractVerdict:
     folder = campaign.folder
     contract, earlier = binding_contract(folder), earlier_contracts(folder)
     begun = next(iter(earlier.values()), contract)
-    evidence = Evidence(campaign, contract, lambda dossier: judge(Campaign(dossier)))
+    evidence = ClauseEvidence(campaign, contract, lambda dossier: judge(Campaign(dossier)))
     with _without_collection():
         clauses = tuple(
             _with_waiver_remark(evidence.verdict(clause), before)

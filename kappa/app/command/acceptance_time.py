@@ -1,6 +1,6 @@
 """Measure the next repeat of a duration clause: the time from the stop to the first new job that runs. Kappa sends a
-small job each second. Kappa does not stop the part: stop it by hand, or give the COMMAND after `--`; the time then begins
-with the command. Kappa runs it as you, without a shell.
+small job each second. Kappa does not stop the part: stop it by hand, or give the COMMAND after `--`. The time then
+begins with the command, which Kappa runs as you, without a shell.
 
 Exit status: 0 measured, 1 measured and beyond the bound, 2 not measured or an error.
 

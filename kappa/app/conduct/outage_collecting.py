@@ -1,231 +1,253 @@
-"""Collecting for the outage log: Slurm is asked, its answers are kept, entries are proposed, observed time is noted."""
+"""Collect entries for the outage log: ask Slurm, keep its answers, append outages, note the observed time.
 
-import datetime
+No entry is attributed: only a line of a party does that.
+"""
+
+import contextlib
 import pathlib
 import time
-from collections.abc import Sequence
-
-from reports.acceptance.outage_log import RAW, Draft, LogWriter, OutageLog, keep_raw, writing
-from reports.acceptance.outage_proposals import (
-    BY,
-    RawPaths,
-    ended,
-    is_silent,
-    new_in,
-    of_actions,
-    of_boots,
-    of_events,
-    of_jobs,
-    utc,
-)
-from reports.acceptance.slurm_answers import (
-    COMPLETED_OPTIONS,
-    CONFIG_COMMAND,
-    EVENT_COMMAND,
-    JOB_OPTIONS,
-    NODE_COMMAND,
-    NodeEvent,
-    parse_config,
-    parse_events,
-    parse_jobs,
-    parse_nodes,
-)
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
-from kappa.core.ground.node_lists import folded
 from kappa.core.ground.whole_files import read_text
 from kappa.core.record.actions import load_actions
 from kappa.core.record.load import MAX_REPORT_BYTES
-from kappa.core.sites.contract import Contract
-from kappa.core.sites.outage_clauses import OutageTerms
-from reports.acceptance.outages import HOUR_S
-from reports.nightly.archive import NIGHTS
-from reports.nightly.night import SUMMARY, load_night
+from kappa.core.vocabulary.node_states import condition
+from reports.acceptance.campaign.chained_lines import keep_raw
+from reports.acceptance.campaign.job_rows import SACCT_OPTIONS, JobRow, parse_jobs
+from reports.acceptance.campaign.layout import RAW
+from reports.acceptance.campaign.slurm_answers import (
+    CONFIG_COMMAND,
+    EVENT_COMMAND,
+    NODE_COMMAND,
+    NodeEvent,
+    NodeStart,
+    parse_config,
+    parse_events,
+    parse_nodes,
+)
+from reports.acceptance.kinds.clause import Contract
+from reports.acceptance.outages.log import Draft, LogEntry, LogWriter, OutageLog, utc, writing
+from reports.acceptance.outages.terms import OutageTerms
 
+BY = "kappa"
+# slurmd computes the time of its node's boot anew each time.
+_BOOT_S = 120
 # Age of records that slurmdbd gets late, from a controller that could not reach it.
-_BACK_S = 48 * HOUR_S
+_BACK_S = 48 * 3600
 _CONTROLLER = "slurmctld"
+_OF_SYSTEM = {"what": "system_interrupt", "cause": _CONTROLLER}
 
 
 def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) -> tuple[list[str], bool]:
     """Ask Slurm for outages since the last collection, and append them.
 
-    Return what was done, in words, and whether the sources answered, so that the time counts as observed.
+    Return lines about the new entries, and whether the sources answered, so that the time counts as observed.
 
     :raises InputError: another process writes the log, or it is damaged.
     """
-    terms = contract.observation
-    if terms is None:
-        raise InputError("the contract has no clause about outages, and no contract.observation")
+    assert contract.observation
     # Slurm's times have no zone: in local time an hour of autumn would be there twice.
     commands.environment |= {"TZ": "UTC", "SLURM_TIME_FORMAT": "standard"}
     with writing(folder) as writer:
-        return _Collection(folder, contract, terms, commands, writer).run()
+        return _Collection(results_folder(contract.system), contract.observation, commands, writer).run()
 
 
 class _Collection:
-    def __init__(
-        self, folder: pathlib.Path, contract: Contract, terms: OutageTerms, commands: NodeCommands, writer: LogWriter
-    ) -> None:
-        self.folder, self.terms, self.commands, self.writer = folder, terms, commands, writer
-        self.results = results_folder(contract.system)
+    def __init__(self, results: pathlib.Path, terms: OutageTerms, commands: NodeCommands, writer: LogWriter) -> None:
+        self.results, self.terms, self.commands, self.writer = results, terms, commands, writer
+        self.names = frozenset(terms.node_names)
         self.now = int(time.time())
-        self.said: list[str] = []
+        self.since = _observed_until(writer.log)
+        self.lines: list[str] = []
         self.raw: dict[str, str] = {}
 
-    @property
-    def log(self) -> OutageLog:
-        return self.writer.log
-
     def run(self) -> tuple[list[str], bool]:
-        since = _observed_until(self.log)
-        first = max(0, (self.now if since is None else since) - _BACK_S)
-        drafts, whole = self._of_accounting(first)
-        drafts += self._of_controller()
+        drafts, whole = list[Draft](), True
         try:
-            drafts += of_actions(load_actions(self.results / "history"), self.terms)
+            drafts += self._of_accounting()
         except InputError as err:
-            self.said.append(f"quarantine: {err}")
-        fresh = new_in(self.log, drafts)
-        fresh += self._observed(since) if whole else []
-        if not whole:
-            self.said.append("the time since the last collection is not observed yet; collect again")
+            self.lines.append(str(err))
+            whole = False
+        for source in (self._of_controller, self._of_actions):
+            try:
+                drafts += source()
+            except InputError as err:
+                self.lines.append(str(err))
+        fresh = [*_new_entries(self.writer.log, drafts)]
+        if whole:
+            fresh += self._observed()
+        else:
+            self.lines.append("the time since the last collection is not observed yet; collect again")
         numbers = self.writer.append(fresh, self.now) if fresh else []
-        self.said += [f"line {number}: {_words(draft)}" for number, draft in zip(numbers, fresh, strict=True)]
-        return self.said, whole
+        self.lines += [f"line {number}: {_described(draft)}" for number, draft in zip(numbers, fresh, strict=True)]
+        return self.lines, whole
 
     def _ask(self, name: str, command: Sequence[str]) -> str:
-        """:raises CommandError: see ``NodeCommands.run``; an answer is kept before it is read."""
+        """Return an answer of Slurm, which is kept before it is read.
+
+        :raises CommandError: see ``NodeCommands.run``.
+        """
         answer = self.commands.run(command)
-        stamp = f"{utc(self.now):%Y%m%dT%H%M%SZ}"
-        self.raw[name] = keep_raw(self.folder, f"{name}-{stamp}-{self.log.lines + 1}", answer)
+        stamp = f"{name}-{utc(self.now):%Y%m%dT%H%M%SZ}-{self.writer.log.lines + 1}"
+        self.raw[name] = keep_raw(self.writer.folder, stamp, answer)
         return answer
 
-    @property
-    def _paths(self) -> RawPaths:
-        return RawPaths({name: kept.partition("=")[0] for name, kept in self.raw.items()})
-
-    def _of_accounting(self, first: int) -> tuple[list[Draft], bool]:
-        """Proposals, and whether the accounting answered to everything."""
+    def _of_accounting(self) -> list[Draft]:
+        first = max(0, (self.now if self.since is None else self.since) - _BACK_S)
         start, end = (f"{utc(moment):%Y-%m-%dT%H:%M:%S}" for moment in (first, self.now + 1))
-        try:
-            # A daemon that died is noticed within about twice its time-out.
-            patience_s = 2 * parse_config(self.commands.said(CONFIG_COMMAND) or "").node_timeout_s
-            events = parse_events(self._ask("sacctmgr", [*EVENT_COMMAND, f"start={start}", f"end={end}"]))
-            jobs = parse_jobs(self._ask("sacct", [*self.commands.sacct, *JOB_OPTIONS, "-S", start, "-E", end]))
-            answers = self._last_answers(events, patience_s)
-        except InputError as err:
-            self.said.append(str(err))
-            return [], False
-        drafts = of_events(events, self.terms, self._paths, answers, patience_s)
-        drafts += of_jobs(jobs, events, self.terms, self._paths)
-        earlier = self._last_raw("scontrol")
-        try:
-            now = parse_nodes(self._ask("scontrol", NODE_COMMAND))
-            drafts += of_boots(parse_nodes(earlier), now, events, self.terms, self._paths)
-        except CommandError:
-            pass  # the controller's own silence is told elsewhere
-        except InputError as err:
-            self.said.append(str(err))
-            return drafts, False
-        return drafts, True
+        events = parse_events(self._ask("sacctmgr", [*EVENT_COMMAND, f"start={start}", f"end={end}"]))
+        died = [*self.commands.sacct, *SACCT_OPTIONS, "-s", "NF,BF", "-S", start, "-E", end]
+        jobs = parse_jobs(self._ask("sacct", died), "sacct")
+        drafts = [*self._of_events(events), *self._of_jobs(jobs, events)]
+        kept = sorted((self.writer.folder / RAW).glob("scontrol-*.txt"))
+        before = parse_nodes(read_text(kept[-1], MAX_REPORT_BYTES)) if kept else []
+        # `_of_controller` reports that slurmctld does not answer.
+        with contextlib.suppress(CommandError):
+            drafts += self._of_boots(before, parse_nodes(self._ask("scontrol", NODE_COMMAND)), events)
+        return drafts
 
-    def _of_controller(self) -> list[Draft]:
-        """An outage of the controller that goes on, ends, or was over before anybody looked."""
-        silent = next(
-            (entry for entry in self.log.latest.values()
-             if entry.by == BY and entry.source == _CONTROLLER and entry.end is None), None,
-        )  # fmt: skip
+    def _of_events(self, events: Sequence[NodeEvent]) -> Iterator[Draft]:
+        """Yield outages of nodes."""
+        for event in events:
+            if event.node in self.names and not condition(event.state).in_service:
+                end, note = event.end, f"{event.state} {event.reason} ({event.user})"
+                if end is not None and end < event.start:
+                    end, note = None, f"{note}; Slurm says that it ended before it began"
+                key = f"sacctmgr:{event.node}@{_second(event.start)}"
+                yield self._outage("sacctmgr", key, (event.node,), event.start, end, note)
+
+    def _of_jobs(self, jobs: Sequence[JobRow], events: Sequence[NodeEvent]) -> Iterator[Draft]:
+        """Yield jobs that died of a node: an interrupt of all nodes, or of nodes that no event names."""
+        for job in jobs:
+            nodes = tuple(node for node in job.nodes if node in self.names)
+            end = int(job.end) if job.end and job.end <= self.now else 0
+            if not nodes or not end:
+                continue
+            key, note = f"sacct:{job.job}@{_second(end)}", f"job {job.job} of {len(job.nodes)} nodes: {job.state}"
+            if len(nodes) == len(self.names):
+                yield self._outage("sacct", key, (), end, end, note, what="job_interrupt")
+            elif not any(_meet(event, end, self.terms.merge_s, 0) for event in events if event.node in nodes):
+                yield self._outage("sacct", key, nodes, end, end, f"{note}; no event says which of them failed")
+
+    def _of_boots(
+        self, before: Sequence[NodeStart], now: Sequence[NodeStart], events: Sequence[NodeEvent]
+    ) -> Iterator[Draft]:
+        """Yield nodes that were booted since the last collection without an event of Slurm."""
+        boots = {start.node: start.boot for start in before}
+        for start in now:
+            boot, last = start.boot, boots.get(start.node)
+            if start.node not in self.names or boot is None or last is None or boot - last <= _BOOT_S:
+                continue
+            if not any(_meet(event, boot, _BOOT_S, _BOOT_S) for event in events if event.node == start.node):
+                key, end = f"scontrol:{start.node}@{utc(boot):%FT%H:%MZ}", max(boot, start.daemon or boot)
+                note = "it was booted without an event of Slurm; no source says when it went down"
+                yield self._outage("scontrol", key, (start.node,), boot, end, note)
+
+    def _of_actions(self) -> Iterator[Draft]:
+        """Yield nodes that the quarantine took out of service, until it gave them back."""
+        actions = [action for action in load_actions(self.results / "history") if action.outcome == "done"]
+        for action in actions:
+            if action.node in self.names and action.what == "drain":
+                later = [one for one in actions if one.node == action.node and one.time > action.time]
+                end = min((int(one.time) for one in later if one.what in ("return", "release")), default=None)
+                note = "; ".join(f"{one.check}: {one.text}" for one in action.evidence[:2])
+                key = f"action:{action.number}"
+                yield self._outage("quarantine", key, (action.node,), int(action.time), end, f"quarantine: {note}")
+
+    def _of_controller(self) -> Iterator[Draft]:
+        """Yield an outage of slurmctld that begins, or ends, or was over before this collection."""
+        entries = self.writer.log.latest.values()
+        silent = [one for one in entries if one.by == BY and one.source == _CONTROLLER and one.end is None]
         try:
             started = parse_config(self._ask("config", CONFIG_COMMAND)).started
         except CommandError as err:
-            if silent:
-                return []
-            key = f"{_CONTROLLER}:silent@{utc(self.now):%Y-%m-%dT%H:%M:%SZ}"
-            return [_of_system(self.now, None, f"slurmctld does not answer: {err}", key)]
-        except InputError as err:
-            self.said.append(str(err))
-            return []
+            if not silent:
+                key, note = f"{_CONTROLLER}:silent@{_second(self.now)}", f"slurmctld does not answer: {err}"
+                yield self._outage(_CONTROLLER, key, (), self.now, None, note, **_OF_SYSTEM)
+            return
         if silent:
-            end = started if started is not None and started > silent.start else self.now
-            return [ended(silent, end, (f"{_CONTROLLER}:answers@{utc(end):%Y-%m-%dT%H:%M:%SZ}", self.raw["config"]))]
-        since = _observed_until(self.log)
-        if started is None or since is None or started <= since:
-            return []
-        key = f"{_CONTROLLER}:started@{utc(started):%Y-%m-%dT%H:%M:%SZ}"
-        return [_of_system(started, started, "slurmctld was started; when it had stopped no source says", key)]
+            end = started if started is not None and started > silent[0].begins else self.now
+            yield _ended(silent[0], end, (f"{_CONTROLLER}:answers@{_second(end)}", self.raw["config"]))
+        elif started is not None and self.since is not None and started > self.since:
+            key, note = (
+                f"{_CONTROLLER}:started@{_second(started)}",
+                "it was started; no source says when it had stopped",
+            )
+            yield self._outage(_CONTROLLER, key, (), started, started, note, **_OF_SYSTEM)
 
-    def _observed(self, since: int | None) -> list[Draft]:
-        """The time since the last collection; after a silence that is too long it was not observed."""
-        evidence = tuple(self.raw.values())
-        if since is None:
-            since = self.now
-        if self.now < since and not any(entry.what == "observed" for entry in self.log.latest.values()):
-            self.said.append("the period has not begun")
-            return []
-        if self.now < since:
-            return [_span("not_observed", self.now, since, evidence, "the clock was set back")]
-        if self.now - since > self.terms.gap_h * HOUR_S:
-            why = f"no collection for more than {self.terms.gap_h:g} h"
-            gap = _span("not_observed", since, self.now, evidence, why)
+    def _outage(
+        self, source: str, key: str, nodes: tuple[str, ...], start: int, end: int | None, note: str, **fields: Any
+    ) -> Draft:
+        """Return an outage of nodes, unless ``fields`` say else. ``key`` is the same in each collection."""
+        raw = self.raw.get(source, "").partition("=")[0]
+        fields = {"what": "node_interrupt", "evidence": (key, raw) if raw else (key,), **fields}
+        end_time = None if end is None else utc(end)
+        return Draft(
+            by=BY, source=source, nodes=nodes, start=utc(start), end=end_time, note=one_line(note, 300), **fields
+        )
+
+    def _observed(self) -> Iterator[Draft]:
+        """Yield the time since the last collection; a silence that was too long was not observed."""
+        since, log = self.now if self.since is None else self.since, self.writer.log
+        gap_h = self.terms.gap_h
+        if self.now >= since and self.now - since <= gap_h * 3600:
+            yield self._span("observed", since, self.now, "")
+        elif self.now >= since:
+            yield self._span("not_observed", since, self.now, f"no collection for more than {gap_h:g} h")
             # A new observation begins here.
-            return [gap, _span("observed", self.now, self.now, evidence, "")]
-        return [_span("observed", since, self.now, evidence, "")]
+            yield self._span("observed", self.now, self.now, "")
+        elif any(entry.what == "observed" for entry in log.latest.values()):
+            yield self._span("not_observed", self.now, since, "the clock was set back")
+        else:
+            self.lines.append("the period has not begun")
 
-    def _last_raw(self, name: str) -> str:
-        kept = sorted((self.folder / RAW).glob(f"{name}-*.txt"))
-        return read_text(kept[-1], MAX_REPORT_BYTES) if kept else ""
+    def _span(self, what: str, start: int, end: int, note: str) -> Draft:
+        return self._outage("collect", "", (), start, end, note, what=what, evidence=tuple(self.raw.values()))
 
-    def _last_answers(self, events: Sequence[NodeEvent], patience_s: int) -> dict[str, list[int]]:
-        """Return node -> the ends of its nights with a result, and of jobs that completed before it fell silent.
 
-        :raises InputError: the accounting does not answer.
-        """
-        found: dict[str, list[int]] = {}
-        for path in sorted((self.results / NIGHTS).glob(f"*/{SUMMARY}")):
-            try:
-                night = load_night(path.parent)
-            except InputError:
-                continue  # one that is damaged tells of no answer
-            if night.ended is not None:
-                for node in night.covered:
-                    found.setdefault(node, []).append(int(night.ended))
-        known = frozenset(self.terms.node_names)
-        if silent := [event for event in events if event.node in known and is_silent(event)]:
-            starts = [event.start for event in silent]
-            first, last = (f"{utc(moment):%Y-%m-%dT%H:%M:%S}" for moment in (min(starts) - patience_s, max(starts)))
-            nodes = folded(event.node for event in silent)
-            asked = [*self.commands.sacct, *COMPLETED_OPTIONS, "-N", nodes, "-S", first, "-E", last]
-            for job in parse_jobs(self._ask("completed", asked)):
-                for node in job.nodes:
-                    found.setdefault(node, []).append(job.end)
-        return found
+def _meet(event: NodeEvent, moment: int, before_s: int, after_s: int) -> bool:
+    return event.start - before_s <= moment <= (moment if event.end is None else event.end) + after_s
+
+
+def _second(moment: int) -> str:
+    return f"{utc(moment):%FT%TZ}"
 
 
 def _observed_until(log: OutageLog) -> int | None:
-    """The end of what was observed, or the beginning of the period; ``None`` without either."""
-    seen = [entry.end or entry.start for entry in log.latest.values() if entry.what in ("observed", "not_observed")]
-    begun = [entry.start for entry in log.latest.values() if entry.what == "begin"]
+    """Return the end of the observed time, or the beginning of the period; ``None`` without either."""
+    seen = [entry.ends or entry.begins for entry in log.latest.values() if entry.what in ("observed", "not_observed")]
+    begun = [entry.begins for entry in log.latest.values() if entry.what == "begin"]
     return max(seen or begun, default=None)
 
 
-def _of_system(start: int, end: int | None, note: str, key: str) -> Draft:
-    return Draft(
-        by=BY, source=_CONTROLLER, what="system_interrupt", start=utc(start), end=None if end is None else utc(end),
-        cause=_CONTROLLER, evidence=(key,), note=note[:900],
-    )  # fmt: skip
+def _new_entries(log: OutageLog, drafts: Iterable[Draft]) -> Iterator[Draft]:
+    """Yield the drafts that the log does not have, and corrections of entries that have ended since."""
+    known: dict[str, LogEntry | None] = {}
+    for latest in log.latest.values():
+        for version in log.versions(latest):
+            if version.by == BY and version.evidence:
+                known[version.evidence[0]] = latest
+    for draft in drafts:
+        key = draft.evidence[0]
+        if key not in known:
+            known[key] = None
+            yield draft
+        elif (entry := known[key]) and entry.end is None and draft.end is not None and entry.what != "void":
+            known[key] = None
+            yield _ended(entry, int(draft.end.timestamp()), draft.evidence)
 
 
-def _span(what: str, start: int, end: int, evidence: tuple[str, ...], note: str) -> Draft:
-    return Draft(by=BY, source="collect", what=what, start=utc(start), end=utc(end), evidence=evidence, note=note)  # type: ignore[arg-type]
+def _ended(entry: LogEntry, end: int, evidence: tuple[str, ...]) -> Draft:
+    """Return the correction that gives ``entry`` its end; the fields that a party wrote stay."""
+    end = max(entry.begins, end)
+    return entry.corrected(by=BY, source=entry.source, end=utc(end), evidence=evidence, note=entry.note)
 
 
-def _words(draft: Draft) -> str:
-    nodes = ",".join(draft.nodes) or "system"
-    return f"{draft.what} {nodes} {_time(draft.start)} to {_time(draft.end)} {draft.note}".rstrip()
-
-
-def _time(moment: datetime.datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "open"
+def _described(draft: Draft) -> str:
+    start, end = (f"{moment:%F %T}" if moment else "open" for moment in (draft.start, draft.end))
+    return f"{draft.what} {','.join(draft.nodes) or 'system'} {start} to {end} {draft.note}".rstrip()

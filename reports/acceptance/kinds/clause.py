@@ -186,7 +186,7 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
 
     # The verdict.
 
-    def judge(self, evidence: "Evidence") -> "ClauseVerdict":
+    def judge(self, evidence: "ClauseEvidence") -> "ClauseVerdict":
         raise NotImplementedError
 
     def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
@@ -418,7 +418,7 @@ class ContractVerdict:
     """Requirements that the contract has to cover: id -> text."""
 
 
-class Evidence:
+class ClauseEvidence:
     """Everything that a verdict follows from: the contract, and the folder of a campaign. Read each file once."""
 
     def __init__(

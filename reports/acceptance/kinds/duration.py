@@ -23,10 +23,10 @@ from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMA
 from reports.acceptance.kinds import operations
 from reports.acceptance.kinds.clause import (
     Clause,
+    ClauseEvidence,
     ClausePlan,
     ClauseVerdict,
     Comparison,
-    Evidence,
     OperatorStop,
     Planning,
     TimedRepeat,
@@ -160,7 +160,7 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
 
     # The verdict.
 
-    def judge(self, evidence: Evidence) -> ClauseVerdict:
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         return operations.judge_repeats(self, evidence, self.read)
 
     def read(self, attempt: OperationAttempt) -> OperationRepeat:

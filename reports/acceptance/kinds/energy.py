@@ -23,7 +23,7 @@ from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.ground.figures import counted, figure
 from kappa.core.record.model import Case
 from kappa.core.vocabulary.checks import CataloguedCheck
-from reports.acceptance.kinds.clause import ClauseVerdict, Contract, Evidence, Sample
+from reports.acceptance.kinds.clause import ClauseEvidence, ClauseVerdict, Contract, Sample
 from reports.acceptance.kinds.energy_readings import BMC, RAPL, SENSOR, Meter, load_meters
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import samples_section
@@ -120,7 +120,7 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
 
     # The verdict.
 
-    def values_of(self, case: Case, evidence: Evidence) -> tuple[list[tuple[str | None, float]], dict[str, Any]]:
+    def values_of(self, case: Case, evidence: ClauseEvidence) -> tuple[list[tuple[str | None, float]], dict[str, Any]]:
         [(_, results)], _ = super().values_of(case, evidence)
         energy = self._energy(case, evidence)
         return [(None, energy.joules / results)], {"energy": dataclasses.asdict(energy)}
@@ -133,7 +133,7 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
             raise NoValueError(f"{self.selector.metric} is {results:g}: expected a number of results above 0")
         return results
 
-    def _energy(self, case: Case, evidence: Evidence) -> JobEnergy:
+    def _energy(self, case: Case, evidence: ClauseEvidence) -> JobEnergy:
         """:raises NoValueError: the energy of the case's job is not known."""
         if not case.job_s:
             raise NoValueError("Slurm's accounting did not record how long the job ran")

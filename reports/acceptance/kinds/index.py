@@ -19,7 +19,7 @@ from msgspec import Meta, Struct
 from kappa.core.ground.documents import Path
 from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic
-from reports.acceptance.kinds.clause import Clause, ClauseVerdict, Contract, Evidence, Line
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, Contract, Line
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.series import Series
 from reports.show.provenance import Listing
@@ -83,7 +83,7 @@ class Index(Clause, frozen=True, kw_only=True, tag="index"):
             elif unit != units[name]:
                 yield (*here, "reference", "unit"), f"expected the clause's unit {units[name]!r}, found {unit!r}"
 
-    def judge(self, evidence: Evidence) -> ClauseVerdict:
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         clauses = {clause.id: clause for clause in evidence.contract.clauses}
         rates, problems = [], []
         for piece in self.index.of:

@@ -23,7 +23,7 @@ from reports.acceptance.campaign import job_rows
 from reports.acceptance.campaign.job_rows import ENDED, JobRow, parse_jobs
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation
 from reports.acceptance.kinds import operations
-from reports.acceptance.kinds.clause import Clause, ClausePlan, ClauseVerdict, Evidence, Planning
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClausePlan, ClauseVerdict, Planning
 from reports.acceptance.kinds.operations import Nodes, OperationRepeat, OperationTerms, QueuedJob, Seconds
 
 _MOST_JOBS = 10_000
@@ -217,7 +217,7 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
 
     # The verdict.
 
-    def judge(self, evidence: Evidence) -> ClauseVerdict:
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         return operations.judge_repeats(self, evidence, self.read, self._beyond)
 
     def _beyond(self, repeats: Sequence[OperationRepeat]) -> tuple[list[str], list[str]]:

@@ -11,7 +11,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.order_statistics import interval_of, value_of
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, operation_attempts
-from reports.acceptance.kinds.clause import Clause, ClauseVerdict, Evidence, Sample
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, Sample
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import samples_section
 
@@ -146,7 +146,7 @@ def repeats_left(clause: Clause, bench: OperationBench, read: Reader | None, can
 
 def judge_repeats(
     clause: Clause,
-    evidence: Evidence,
+    evidence: ClauseEvidence,
     read: Reader,
     beyond: Callable[[Sequence[OperationRepeat]], tuple[list[str], list[str]]] = lambda _: ([], []),
 ) -> ClauseVerdict:

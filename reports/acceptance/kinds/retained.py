@@ -36,12 +36,12 @@ from reports.acceptance.campaign.seal import Proof, check_seal_by_public_keys
 from reports.acceptance.campaign.signature import MANIFEST, differences, is_signature
 from reports.acceptance.kinds.clause import (
     Clause,
+    ClauseEvidence,
     ClausePlan,
     ClauseVerdict,
     Contract,
     ContractVerdict,
     Day,
-    Evidence,
     Line,
     MeasuredSeries,
     Planning,
@@ -218,7 +218,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
 
     # The verdict.
 
-    def judge(self, evidence: Evidence) -> ClauseVerdict:
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         copy = self._copy(evidence.campaign.folder)
         try:
             _require_intact(copy)

@@ -27,9 +27,9 @@ from reports.acceptance.campaign.folder import Attempt
 from reports.acceptance.campaign.set_aside import set_aside
 from reports.acceptance.kinds.clause import (
     Clause,
+    ClauseEvidence,
     ClauseVerdict,
     Comparison,
-    Evidence,
     Line,
     MeasuredSeries,
     Number,
@@ -193,7 +193,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
 
     # The verdict.
 
-    def judge(self, evidence: Evidence) -> ClauseVerdict:
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         matching = [
             (attempt, case)
             for attempt in evidence.attempts
@@ -221,7 +221,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         met = None if problems or altered or value is None else self.holds(value)
         return ClauseVerdict(self, met, value, interval, (*problems, *altered), tuple(remarks), tuple(samples))
 
-    def _samples(self, matching: Sequence[tuple[Attempt, Case]], evidence: Evidence) -> tuple[list[Sample], list[str]]:
+    def _samples(self, matching: Sequence[tuple[Attempt, Case]], evidence: ClauseEvidence) -> tuple[list[Sample], list[str]]:
         """Return the samples of the required repeats, from the last finished attempt at each, and the problems."""
         latest = {attempt.repeat: (attempt, case) for attempt, case in matching}
         samples, problems, sessions = [], [], set[str]()
@@ -255,7 +255,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
             ]
         return samples, problems
 
-    def values_of(self, case: Case, evidence: Evidence) -> tuple[list[tuple[str | None, float]], dict[str, Any]]:
+    def values_of(self, case: Case, evidence: ClauseEvidence) -> tuple[list[tuple[str | None, float]], dict[str, Any]]:
         """Return the values of one repeat as (node, value), and further figures for ``verdict.json``.
 
         :raises NoValueError: the repeat does not count.

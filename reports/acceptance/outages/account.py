@@ -4,30 +4,31 @@ An entry that not all parties agreed to is judged both ways: it counts for the b
 """
 
 import bisect
+import functools
 from array import array
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from reports.acceptance.kinds.clause import Contract
-from reports.acceptance.outages.intervals import NONE, Intervals, Seconds, depth_at_least
 from reports.acceptance.outages.log import OUTAGES, UNKNOWN, LogEntry, OutageLog
+from reports.acceptance.outages.spans import Flags, Seconds, Spans, depth, pairs, runs, union
 from reports.acceptance.outages.terms import OutageTerms
 
 HOUR_S = 3600
+Place = Literal["system", "nodes"]
 Favour = Literal["buyer", "vendor"]
 #: ``vendor``: outages of the vendor count; ``any``: those of any attribution; ``all``: also those that are excluded.
 Counts = Literal["vendor", "any", "all"]
-# Classes of an outage. One of a lower class is the reason for what a higher one would only be beside it.
-SCHEDULED, REMOVED, COUNTED = range(3)
-NOT_OBSERVED = 3
-# On a timeline, spans closer together than this fraction of the period form one bar.
-_RESOLUTION = 600
-_MOST_ROWS = 12
+# Classes of an outage. A lower class comes first where two overlap.
+SCHEDULED, REMOVED, COUNTED = CLASSES = range(3)
+UP = 3
+# Classes of the lanes: entries of the system, too few nodes, entries of nodes; last, the class without an outage.
+_KINDS = np.array([*CLASSES, COUNTED, REMOVED, SCHEDULED, *CLASSES, UP])
+_DIP = 3
+_FOREVER = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,441 +43,343 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """All that has one cause; ``entries`` are the numbers of lines."""
+    """All outages that are one interrupt. ``entries`` may be empty if too few nodes were usable."""
 
     start: int
     end: int
-    cause: str
-    entries: tuple[int, ...]
+    entries: tuple[LogEntry, ...]
+
+    @property
+    def cause(self) -> str:
+        return self.entries[0].cause if self.entries else UNKNOWN
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self.entries[0].nodes if self.entries else ()
 
 
 @dataclass(frozen=True)
 class TimeAccount:
-    """Hours, or node-hours, of a period: ``up`` and the rest of it, by class; they add up to ``period``."""
+    """Hours, or node-hours, of a period: ``up`` and the rest of it, by class; they add up to ``period``.
+
+    ``removed``: excluded, or attributed to somebody whose outages do not count.
+    """
 
     period: float
     up: float
     unscheduled: float
     scheduled: float
     removed: float
-    """Excluded, or attributed to somebody whose outages do not count."""
     not_observed: float
 
     @property
-    def not_observed_share(self) -> float:
-        return self.not_observed / self.period if self.period else 1.0
-
-    @property
     def availability(self) -> float | None:
-        """In per cent; ``None`` where no time counts."""
+        """Return the availability in per cent; ``None`` where no time counts."""
         counted = self.up + self.unscheduled
         return 100 * self.up / counted if counted > 0 else None
 
 
 @dataclass(frozen=True)
 class Period:
-    """The period that both parties agreed to observe: ``begin``, after the burn-in, to the ``end`` of observation."""
+    """The time from ``begin``, after the burn-in, to the ``end`` of observation; ``observed`` since ``begin``."""
 
     begin: int
     end: int
+    observed: Spans
 
 
-def observed_of(log: OutageLog, parties: Sequence[str]) -> Intervals:
-    """The time that was observed: silence is none. A line by hand counts when all parties agreed to it."""
-    seen, unseen = [], []
-    for entry in log.latest.values():
-        if entry.what == "observed" and (entry.source != "hand" or log.is_agreed(entry, parties)):
-            seen.append(entry)
-        elif entry.what == "not_observed":
-            unseen.append(entry)
-    last = max((entry.end or entry.start for entry in seen), default=0)
-    return _union(seen, last) - _union(unseen, last)
+def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Period | str:
+    """Return the period, or the reason why there is none. Silence is not observed time.
 
-
-def _union(entries: Sequence[LogEntry], open_end: int) -> Intervals:
-    starts = np.array([entry.start for entry in entries], dtype=np.int64)
-    ends = np.array([open_end if entry.end is None else entry.end for entry in entries], dtype=np.int64)
-    return Intervals.of(starts, ends)
-
-
-def period_of(log: OutageLog, contract: Contract, terms: OutageTerms, observed: Intervals) -> tuple[Period | None, str]:
-    """The period, or ``None`` and why there is none."""
-    parties = list(contract.parties)
-    begins = [entry for entry in log.latest.values() if entry.what == "begin"]
-    if not begins:
-        return None, "the outage log has no line that begins the period"
-    if len(begins) > 1:
-        return None, f"the outage log begins the period {len(begins)} times: {_numbers(begins)}"
-    if not log.is_agreed(begins[0], parties):
-        return None, f"not all parties agreed to the beginning of the period, entry {begins[0].number}"
-    begin = begins[0].start + round(terms.burn_in_h * HOUR_S)
-    end = int(observed.ends[-1]) if len(observed) else begin
-    if end <= begin:
-        return None, "nothing was observed after the burn-in"
-    return Period(begin, end), ""
-
-
-def _numbers(entries: Sequence[LogEntry]) -> str:
-    return ", ".join(str(entry.number) for entry in entries)
-
-
-def disputed(log: OutageLog, contract: Contract, counts: Counts) -> list[LogEntry]:
-    """Return the outages that are judged both ways: a party did not agree, or the outage is not attributed."""
-    parties = list(contract.parties)
-    return [
-        entry
-        for entry in log.latest.values()
-        if entry.what in (*OUTAGES, "void") and (not log.is_agreed(entry, parties) or _unattributed(entry, counts))
-    ]
-
-
-def _unattributed(entry: LogEntry, counts: Counts) -> bool:
-    settled = entry.what == "void" or entry.exclusion or entry.scheduled or counts != "vendor"
-    return not settled and entry.attribution is None
-
-
-def outages_of(log: OutageLog, contract: Contract, terms: OutageTerms, counts: Counts, favour: Favour) -> list[Outage]:
-    """Return every outage with its class; leave out void ones."""
-    parties = list(contract.parties)
-    found = []
-    for entry in log.latest.values():
-        if entry.what not in (*OUTAGES, "void"):
-            continue
-        agreed = log.is_agreed(entry, parties)
-        if entry.what == "void":
-            if agreed or favour == "vendor":
-                continue
-            # An entry that only one party took back still counts for the other.
-            entry = next(version for version in log.versions(entry) if version.what != "void")  # noqa: PLW2901
-            if entry.what not in OUTAGES:
-                continue
-        end = _FOREVER if entry.end is None else entry.end
-        if not agreed or _unattributed(entry, counts):
-            found.append(Outage(entry, entry.start, end, COUNTED if favour == "buyer" else REMOVED))
-            continue
-        found += _by_class(log, entry, end, parties, terms, counts)
-    return found
-
-
-_FOREVER = 1 << 40
-
-
-def _by_class(
-    log: OutageLog, entry: LogEntry, end: int, parties: list[str], terms: OutageTerms, counts: Counts
-) -> list[Outage]:
-    kind = COUNTED
-    if counts != "all":
-        theirs = counts == "vendor" and entry.attribution not in ("vendor", None)
-        kind = REMOVED if theirs or entry.exclusion in terms.exclusions else COUNTED
-    if not entry.scheduled:
-        return [Outage(entry, entry.start, end, kind)]
-    noticed = _noticed(log, entry, parties, terms)
-    whole = Intervals.one(entry.start, end)
-    return [
-        Outage(entry, int(start), int(stop), one)
-        for part, one in ((whole & noticed, SCHEDULED), (whole - noticed, kind))
-        for start, stop in zip(part.starts, part.ends, strict=True)
-    ]
-
-
-def _noticed(log: OutageLog, entry: LogEntry, parties: list[str], terms: OutageTerms) -> Intervals:
-    """The time for which all parties had agreed to a version of ``entry`` long enough before it began."""
-    noticed = NONE
-    for version in log.versions(entry):
-        agreed = log.agreed.get(version.number, {})
-        if version.scheduled and set(parties) <= agreed.keys() and version.end is not None:
-            latest = max(agreed[party] for party in parties)
-            if latest <= version.start - terms.notice_h * HOUR_S:
-                noticed = noticed | Intervals.one(version.start, version.end)
-    return noticed
-
-
-#: Name of a row of a timeline, and its spans: class, start and end in seconds since 1970.
-Row = tuple[str, tuple[tuple[int, int, int], ...]]
-
-
-class Downtime:
-    """When system and nodes were down in a period, by class.
-
-    The system is down by its own entries, and while too few nodes are usable. An outage of the system is none of the
-    nodes besides.
+    A line by hand counts as observed time when all parties agreed to it.
     """
-
-    def __init__(self, outages: Sequence[Outage], terms: OutageTerms, period: Period, observed: Intervals) -> None:
-        self.terms, self.period = terms, period
-        self.names = terms.node_names
-        self.index = {name: number for number, name in enumerate(self.names)}
-        self.whole = Intervals.one(period.begin, period.end)
-        self.observed = observed & self.whole
-        self.outages = outages
-        self._nodes = self._of_nodes()
-        self.system_entries = [
-            one
-            for one in outages
-            if one.entry.what == "system_interrupt" and one.end - one.start >= max(1, terms.longer_than_s)
-        ]
-        explicit = [self._clipped([one for one in self.system_entries if one.kind == kind]) for kind in range(3)]
-        self.dips = self._dips(explicit)
-        self.system = _by_priority([explicit[kind] | self.dips[kind] for kind in range(3)])
-
-    def _clipped(self, outages: Sequence[Outage]) -> Intervals:
-        starts = np.array([one.start for one in outages], dtype=np.int64)
-        ends = np.array([one.end for one in outages], dtype=np.int64)
-        return Intervals.of(starts, ends) & self.whole
-
-    @property
-    def _stride(self) -> int:
-        """Return the distance of two nodes on a common axis. Each node has its own range, so one union covers all."""
-        return self.period.end - self.period.begin + 1
-
-    def _of_nodes(self) -> list[Intervals]:
-        """The downtime of nodes by class, on the axis of all nodes."""
-        edges = [(array("q"), array("q")) for _ in range(3)]
-        begin, stop, stride = self.period.begin, self.period.end, self._stride
-        for one in self.outages:
-            if one.entry.what != "node_interrupt" or one.end <= begin or one.start >= stop:
-                continue
-            start, end = max(one.start, begin) - begin, min(one.end, stop) - begin
-            starts, ends = edges[one.kind]
-            for name in one.entry.nodes:
-                number = self.index.get(name)
-                if number is not None:
-                    starts.append(number * stride + start)
-                    ends.append(number * stride + end)
-        return [
-            Intervals.of(np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)) for starts, ends in edges
-        ]
-
-    def _dips(self, explicit: list[Intervals]) -> list[Intervals]:
-        """Where too few nodes are usable; a dip is of a class when the outages of it and of those that count more are
-        enough for it."""
-        found = [NONE, NONE, NONE]
-        known = explicit[0] | explicit[1] | explicit[2]
-        most_down = len(self.names) - self.terms.least_nodes
-        nodes = NONE
-        for kind in (COUNTED, REMOVED, SCHEDULED):
-            nodes = nodes | self._nodes[kind]
-            dips = depth_at_least(*self._on_one_axis(nodes), most_down + 1).at_least(max(1, self.terms.longer_than_s))
-            found[kind] = dips - known
-            known = known | dips
-        return found
-
-    def _on_one_axis(self, nodes: Intervals) -> tuple[Seconds, Seconds]:
-        offset = nodes.starts // self._stride * self._stride - self.period.begin
-        return nodes.starts - offset, nodes.ends - offset
-
-    def _every_node(self, system: Intervals) -> Intervals:
-        """An interval of the system as one of each node."""
-        offsets = np.arange(len(self.names), dtype=np.int64) * self._stride - self.period.begin
-        starts = (offsets[:, None] + system.starts[None, :]).ravel()
-        return Intervals.of(starts, (offsets[:, None] + system.ends[None, :]).ravel())
-
-    def account(self, of: str, until: int) -> TimeAccount:
-        """The account of ``system`` or ``nodes`` from the beginning of the period to ``until``."""
-        window = Intervals.one(self.period.begin, until)
-        seen = self.observed & window
-        of_system = [kind & seen for kind in self.system]
-        if of == "system":
-            whole, down = window, of_system
-        else:
-            whole, every = self._every_node(window), self._every_node(seen)
-            taken = self._every_node(of_system[0] | of_system[1] | of_system[2])
-            own = [(kind & every) - taken for kind in _by_priority(self._nodes)]
-            down = [own[kind] | self._every_node(of_system[kind]) for kind in range(3)]
-            seen = every
-        hours = [kind.total / HOUR_S for kind in down]
-        return TimeAccount(
-            period=whole.total / HOUR_S,
-            up=seen.total / HOUR_S - sum(hours),
-            unscheduled=hours[COUNTED],
-            scheduled=hours[SCHEDULED],
-            removed=hours[REMOVED],
-            not_observed=(whole.total - seen.total) / HOUR_S,
-        )
-
-    def exposure(self, of: str) -> "Exposure":
-        """Uptime of ``system``, or of all ``nodes`` together, as it grows over the period."""
-        system_up = self.observed - (self.system[0] | self.system[1] | self.system[2])
-        if of == "system":
-            return Exposure.of([(system_up.starts, 1), (system_up.ends, -1)], self.period)
-        down = self._nodes[0] | self._nodes[1] | self._nodes[2]
-        up = self._on_one_axis(self._every_node(system_up) - down)
-        return Exposure.of([(up[0], 1), (up[1], -1)], self.period)
-
-    def interrupts(self, of: str) -> list[Interrupt]:
-        """Those that count, merged, in order; one that begins in time that does not count is none."""
-        counted = self.observed - (self.system[SCHEDULED] | self.system[REMOVED])
-        system = [one for one in self._system_interrupts() if _in(counted, one.start)]
-        return system if of == "system" else self._node_interrupts(system)
-
-    def rows(self) -> tuple[Row, ...]:
-        """Return a timeline: the system with its unobserved time, and the nodes that were down longest."""
-        unseen = self.whole - self.observed
-        found: list[Row] = [("system", self._spans([*self.system, unseen], 0))]
-        own = _by_priority(self._nodes)
-        down = own[0] | own[1] | own[2]
-        hours = np.bincount(down.starts // self._stride, weights=down.ends - down.starts, minlength=len(self.names))
-        for number in np.argsort(-hours, kind="stable")[:_MOST_ROWS].tolist():
-            if hours[number]:
-                mine = [kind.between(number * self._stride, (number + 1) * self._stride) for kind in own]
-                found.append((self.names[number], self._spans(mine, number * self._stride - self.period.begin)))
-        return tuple(found)
-
-    def _spans(self, kinds: list[Intervals], offset: int) -> tuple[tuple[int, int, int], ...]:
-        """Spans of each class; what lies nearer together than a line is wide is one."""
-        gap = (self.period.end - self.period.begin) // _RESOLUTION
-        found = []
-        for kind, spans in enumerate(kinds):
-            wide = Intervals.of(spans.starts, spans.ends + gap)
-            found += [
-                (kind, start - offset, end - offset - gap)
-                for start, end in zip(wide.starts.tolist(), wide.ends.tolist(), strict=True)
-            ]
-        return tuple(found)
-
-    def _system_interrupts(self) -> list[Interrupt]:
-        begun = [
-            Interrupt(one.start, min(one.end, self.period.end), one.entry.cause, (one.entry.number,))
-            for one in self.system_entries
-            if one.kind == COUNTED
-        ]
-        begun += [
-            Interrupt(one.start, one.start, one.entry.cause, (one.entry.number,))
-            for one in self.outages
-            if one.kind == COUNTED and one.entry.what == "job_interrupt"
-        ]
-        if len(self.dips[COUNTED]):
-            first = {
-                one.start: one.entry
-                for one in self.outages
-                if one.kind == COUNTED and one.entry.what == "node_interrupt"
-            }
-            for start, end in zip(self.dips[COUNTED].starts.tolist(), self.dips[COUNTED].ends.tolist(), strict=True):
-                entry = first.get(start)
-                begun.append(Interrupt(start, end, entry.cause if entry else UNKNOWN, (entry.number,) if entry else ()))
-        return self._merged(sorted(begun, key=lambda one: (one.start, one.entries)))
-
-    def _merged(self, begun: list[Interrupt]) -> list[Interrupt]:
-        """One interrupt for what has the same cause and begins within ``merge_s``, or begins while it lasts."""
-        merged: list[Interrupt] = []
-        last: dict[str, int] = {}
-        for one in begun:
-            at = last.get(one.cause)
-            if at is None or one.start > merged[at].start + self.terms.merge_s:
-                at = len(merged) - 1 if merged and one.start < merged[-1].end else None
-            if at is None:
-                last[one.cause] = len(merged)
-                merged.append(one)
-                continue
-            group = merged[at]
-            merged[at] = Interrupt(group.start, max(group.end, one.end), group.cause, group.entries + one.entries)
-        return merged
-
-    def _node_interrupts(self, system: list[Interrupt]) -> list[Interrupt]:
-        """Return interrupts of nodes outside system interrupts; unknown causes are equal on the same nodes only."""
-        down = self.system[0] | self.system[1] | self.system[2]
-        mine = [
-            one
-            for one in self.outages
-            if one.kind == COUNTED
-            and one.entry.what == "node_interrupt"
-            and any(name in self.index for name in one.entry.nodes)
-        ]
-        mine.sort(key=lambda one: (one.start, one.entry.number))
-        starts = np.array([one.start for one in mine], dtype=np.int64)
-        begins_here = self.observed.holds(starts) & ~down.holds(starts)
-        times: dict[str, list[int]] = {}
-        for interrupt in system:
-            times.setdefault(interrupt.cause, []).append(interrupt.start)  # in order
-        merged: list[Interrupt] = []
-        last: dict[object, int] = {}
-        ends: dict[str, tuple[int, int]] = {}
-        for one, here in zip(mine, begins_here.tolist(), strict=True):
-            cause, nodes, start = one.entry.cause, one.entry.nodes, one.start
-            near = times.get(cause, [])
-            # An unknown cause counts as the system interrupt's cause on nodes that were down when it began.
-            until = min(one.end, start + self.terms.merge_s) if cause == UNKNOWN else start + self.terms.merge_s
-            if not here or _any_between(near, start if cause == UNKNOWN else start - self.terms.merge_s, until):
-                continue
-            key: object = nodes if cause == UNKNOWN else cause
-            at = last.get(key)
-            if at is None or start > merged[at].start + self.terms.merge_s:
-                # A node that is down already breaks no second time.
-                out = [ends[name] for name in nodes if name in ends and start < ends[name][0]]
-                at = out[0][1] if len(out) == len(nodes) else None
-            end = min(one.end, self.period.end)
-            if at is None:
-                at = last[key] = len(merged)
-                merged.append(Interrupt(start, end, cause, (one.entry.number,)))
-            else:
-                group = merged[at]
-                entries = (*group.entries, one.entry.number)
-                merged[at] = Interrupt(group.start, max(group.end, end), group.cause, entries)
-            for name in nodes:
-                if name not in ends or end > ends[name][0]:
-                    ends[name] = (end, at)
-        return merged
+    entries = {
+        what: [one for one in log.latest.values() if one.what == what] for what in ("begin", "observed", "not_observed")
+    }
+    begins = entries["begin"]
+    if len(begins) != 1:
+        numbers = ", ".join(entry.id for entry in begins) or "no entry"
+        return f"the outage log begins the period {len(begins)} times ({numbers}): expected once"
+    if log.lacking(begins[0], parties):
+        return f"not all parties agreed to the beginning of the period, entry {begins[0].id}"
+    seen = [one for one in entries["observed"] if one.source != "hand" or not log.lacking(one, parties)]
+    last = max((one.ends or one.begins for one in seen), default=0)
+    observed, missing = (
+        union([one.begins for one in group], [last if (end := one.ends) is None else end for one in group])
+        for group in (seen, entries["not_observed"])
+    )
+    moments = np.sort(np.concatenate((*observed, *missing)))
+    starts, ends = runs(moments, ((depth(observed, moments) > 0) & (depth(missing, moments) == 0))[:-1])
+    begin = begins[0].begins + round(terms.burn_in_h * HOUR_S)
+    end = int(ends[-1]) if len(ends) else begin
+    if end <= begin:
+        return "nothing was observed after the burn-in"
+    return Period(begin, end, union(np.maximum(starts, begin) - begin, ends - begin))
 
 
-def _by_priority(kinds: list[Intervals]) -> list[Intervals]:
-    """Disjoint: scheduled before removed before counted."""
-    scheduled, removed, counted = kinds
-    removed = removed - scheduled
-    return [scheduled, removed, counted - scheduled - removed]
+def _is_open(log: OutageLog, entry: LogEntry, parties: Sequence[str], counts: Counts) -> bool:
+    """Return whether an outage is judged both ways: a party did not agree, or the outage is not attributed."""
+    settled = entry.what == "void" or entry.exclusion or entry.scheduled or entry.attribution or counts != "vendor"
+    return not settled or bool(log.lacking(entry, parties))
 
 
-def _any_between(moments: list[int], first: int, last: int) -> bool:
-    at = bisect.bisect_left(moments, first)
-    return at < len(moments) and moments[at] <= last
+def disputed(log: OutageLog, parties: Sequence[str], counts: Counts) -> list[str]:
+    """Return the ids of the entries that are judged both ways."""
+    kinds = (*OUTAGES, "void")
+    return [one.id for one in log.latest.values() if one.what in kinds and _is_open(log, one, parties, counts)]
 
 
-def _in(intervals: Intervals, moment: int) -> bool:
-    return bool(intervals.holds(np.array([moment], dtype=np.int64))[0])
+def outages_of(
+    log: OutageLog, parties: Sequence[str], terms: OutageTerms, counts: Counts, favour: Favour
+) -> list[Outage]:
+    """Return every outage with its class; leave out void ones."""
+    outages = []
+    for entry in log.latest.values():
+        undecided = _is_open(log, entry, parties, counts)
+        if entry.what == "void" and undecided and favour == "buyer":
+            # An entry that only one party took back still counts for the other.
+            entry = next((version for version in log.versions(entry) if version.what != "void"), entry)  # noqa: PLW2901
+        if entry.what not in OUTAGES:
+            continue
+        start, end = entry.begins, _FOREVER if entry.ends is None else entry.ends
+        other = counts == "vendor" and entry.attribution not in ("vendor", None)
+        removed = counts != "all" and (other or entry.exclusion in terms.exclusions)
+        kind = REMOVED if (favour == "vendor" if undecided else removed) else COUNTED
+        if undecided or not entry.scheduled:
+            outages.append(Outage(entry, start, end, kind))
+            continue
+        for first, last in _noticed(log, entry, parties, terms):
+            if max(first, start) < min(last, end):
+                outages.append(Outage(entry, max(first, start), min(last, end), SCHEDULED))
+                if start < first:
+                    outages.append(Outage(entry, start, first, kind))
+                start = last
+        if start < end:
+            outages.append(Outage(entry, start, end, kind))
+    return outages
+
+
+def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: OutageTerms) -> Iterator[tuple[int, int]]:
+    """Yield the times for which all parties had agreed to a version of ``entry`` long enough before it began."""
+    spans = [
+        (one.begins, one.ends or 0)
+        for one in log.versions(entry)
+        if one.scheduled
+        and not log.lacking(one, parties)
+        and max(log.agreed[party][one.number] for party in parties) <= one.begins - terms.notice_h * HOUR_S
+    ]
+    return pairs(union([start for start, _ in spans], [end for _, end in spans]))
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """Hours of uptime before each of ``moments``; it grows linearly between them."""
+    """Hours, or node-hours, before each of ``moments``; they grow linearly between them."""
 
     moments: Seconds
     hours: npt.NDArray[np.float64]
 
-    @classmethod
-    def of(cls, changes: list[tuple[Seconds, int]], period: Period) -> "Exposure":
-        """Build the exposure. ``changes``: moments, and the change in the number of running nodes there."""
-        moments = np.concatenate([times for times, _ in changes])
-        steps = np.concatenate([np.full(len(times), step, dtype=np.int64) for times, step in changes])
-        order = np.argsort(moments, kind="stable")
-        edges = np.concatenate(([period.begin], moments[order], [period.end]))
-        rates = np.concatenate(([0], np.cumsum(steps[order])))
-        return cls(edges, np.concatenate(([0.0], np.cumsum(np.diff(edges) * rates) / HOUR_S)))
-
-    def before(self, interrupts: Sequence[Interrupt]) -> list[float]:
-        """The hours before each interrupt."""
-        starts = np.array([one.start for one in interrupts], dtype=np.int64)
-        return [float(hours) for hours in np.interp(starts, self.moments, self.hours)]
+    def before(self, moments: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the hours before each moment."""
+        return np.interp(np.asarray(moments, dtype=np.float64), self.moments, self.hours)
 
     @property
     def total(self) -> float:
         return float(self.hours[-1])
 
     def reaches(self, hours: float) -> int | None:
-        """The first second at which so many hours are reached; ``None`` when they are not."""
+        """Return the first second at which so many hours are reached; ``None`` when they are not."""
         # Times are whole seconds: half a second of every node is no shortfall.
         if self.total + 1e-6 < hours:
             return None
-        at = int(np.searchsorted(self.hours, min(hours, self.total)))
-        if at == 0:
-            return int(self.moments[0])
-        done, grows = self.hours[at - 1], self.hours[at] - self.hours[at - 1]
-        share = (min(hours, self.total) - done) / grows if grows else 0.0
-        return int(np.ceil(self.moments[at - 1] + share * (self.moments[at] - self.moments[at - 1])))
+        at = max(1, int(np.searchsorted(self.hours, min(hours, self.total))))
+        (first, last), (done, then) = self.moments[at - 1 : at + 1], self.hours[at - 1 : at + 1]
+        share = (min(hours, self.total) - done) / (then - done) if then > done else 0.0
+        return int(np.ceil(first + share * (last - first)))
 
 
-def attributions(outages: Sequence[Outage]) -> Counter[str]:
-    """How many outages each party has, by entry; ``excluded`` and ``scheduled`` by themselves."""
-    found: Counter[str] = Counter()
-    for number in {one.entry.number: one for one in outages}.values():
-        entry = number.entry
-        found["scheduled" if number.kind == SCHEDULED else entry.exclusion or entry.attribution or "unattributed"] += 1
-    return found
+class Lanes:
+    """The class of each segment of an axis: the class of the first lane with an outage there.
+
+    Each node has a range of the axis, as long as the period and a second.
+    """
+
+    def __init__(self, lanes: Sequence[Spans], observed: Spans, whole: Spans) -> None:
+        self.edges = np.sort(np.concatenate([times for spans in (*lanes, observed, whole) for times in spans]))
+        self.numbers = np.full(len(self.edges) - 1, len(_KINDS) - 1)
+        for number in reversed(range(len(lanes))):
+            self.numbers[self._holds(lanes[number])] = number
+        self.kinds = _KINDS[self.numbers]
+        self.observed, self.inside = self._holds(observed), self._holds(whole)
+
+    def _holds(self, spans: Spans) -> Flags:
+        return depth(spans, self.edges[:-1]) > 0
+
+
+class Downtime:
+    """The class of each second of a period, and the interrupts, ``of`` the system or of its nodes.
+
+    The system is down by its own entries, and while too few nodes are usable. An outage of the system is no outage of
+    the nodes besides.
+    """
+
+    def __init__(self, outages: Sequence[Outage], terms: OutageTerms, period: Period, of: Place) -> None:
+        self.terms, self.period, self.of = terms, period, of
+        self.removes = any(one.kind == REMOVED for one in outages)
+        long_s = max(1, terms.longer_than_s)
+        self._outages = {what: [one for one in outages if one.entry.what == what] for what in OUTAGES}
+        of_system = [one for one in self._outages["system_interrupt"] if one.end - one.start >= long_s]
+        self._outages["system_interrupt"] = of_system
+        self._index = {name: number for number, name in enumerate(terms.node_names)}
+        self._stride = period.end - period.begin + 1
+        nodes = [self._spans("node_interrupt", kind) for kind in CLASSES]
+        system = [*(self._spans("system_interrupt", kind) for kind in CLASSES), *self._too_few_nodes(nodes, long_s)]
+        self._system = self._lanes(1, system)
+        self._units = 1 if of == "system" else len(self._index)
+        self._own = self._system if of == "system" else self._lanes(self._units, system, nodes)
+
+    def _spans(self, what: str, kind: int) -> Spans:
+        """Return the outages of a class on the axis of all nodes; outside the period they are reversed, so nothing."""
+        begin, last = self.period.begin, self.period.end
+        starts, ends = array("q"), array("q")
+        for one in self._outages[what]:
+            if one.kind == kind:
+                known = (self._index[name] for name in one.entry.nodes if name in self._index)
+                for unit in known if what == "node_interrupt" else (0,):
+                    starts.append(unit * self._stride + max(one.start, begin) - begin)
+                    ends.append(unit * self._stride + min(one.end, last) - begin)
+        return union(starts, ends)
+
+    def _too_few_nodes(self, nodes: list[Spans], long_s: int) -> list[Spans]:
+        """Return when too few nodes are usable by outages that count, by those and removed ones, and by all."""
+        dips, starts, ends = [], *union([], [])
+        for kind in (COUNTED, REMOVED, SCHEDULED):
+            starts, ends = union(np.append(starts, nodes[kind][0]), np.append(ends, nodes[kind][1]))
+            begun = starts % self._stride
+            moments = np.sort(np.append(begun, begun + ends - starts))
+            deep = depth((begun, begun + ends - starts), moments) > len(self._index) - self.terms.least_nodes
+            first, last = runs(moments, deep[:-1])
+            keep = last - first >= long_s
+            dips.append((first[keep], last[keep]))
+        return dips
+
+    def _lanes(self, units: int, system: Sequence[Spans], nodes: Sequence[Spans] = ()) -> Lanes:
+        offsets = (np.arange(units, dtype=np.int64) * self._stride)[:, None]
+        observed, whole, *spread = (
+            ((offsets + starts).ravel(), (offsets + ends).ravel())
+            for starts, ends in (self.period.observed, (np.array([0]), np.array([self._stride - 1])), *system)
+        )
+        return Lanes([*spread, *nodes], observed, whole)
+
+    def account(self, until: int) -> TimeAccount:
+        """Return the account from the beginning of the period to ``until``."""
+        lanes, last = self._own, until - self.period.begin
+        start = lanes.edges[:-1] % self._stride
+        seconds = np.minimum(start + np.diff(lanes.edges), last) - np.minimum(start, last)
+        observed = int(seconds[lanes.observed].sum())
+        down = np.bincount(lanes.kinds[lanes.observed], weights=seconds[lanes.observed], minlength=len(CLASSES))
+        scheduled, removed, unscheduled = (float(total) / HOUR_S for total in down[: len(CLASSES)])
+        return TimeAccount(
+            period=self._units * last / HOUR_S,
+            up=observed / HOUR_S - (scheduled + removed + unscheduled),
+            unscheduled=unscheduled,
+            scheduled=scheduled,
+            removed=removed,
+            not_observed=(self._units * last - observed) / HOUR_S,
+        )
+
+    @functools.cached_property
+    def uptime(self) -> Exposure:
+        """Return the uptime as it grows over the period."""
+        return self._exposure(self._own.observed & (self._own.kinds == UP))
+
+    def shares(self, edges: npt.NDArray[np.float64]) -> list[list[float]]:
+        """Return the share of each class, and of time not observed, between each two of ``edges``."""
+        lanes = self._own
+        chosen = [*(lanes.observed & (lanes.kinds == kind) for kind in CLASSES), lanes.inside & ~lanes.observed]
+        hours = [np.diff(self._exposure(segments).before(edges)) for segments in chosen]
+        return [(part * HOUR_S / self._units / np.diff(edges)).tolist() for part in hours]
+
+    def _exposure(self, segments: Flags) -> Exposure:
+        """Return the hours of segments of the axis, of all nodes together."""
+        starts, ends = runs(self._own.edges, segments)
+        begun = starts % self._stride + self.period.begin
+        moments = np.concatenate((begun, begun + ends - starts))
+        order = np.argsort(moments, kind="stable")
+        edges = np.concatenate(([self.period.begin], moments[order], [self.period.end]))
+        rates = np.concatenate(([0], np.cumsum(np.repeat([1, -1], len(starts))[order])))
+        return Exposure(edges, np.concatenate(([0.0], np.cumsum(np.diff(edges) * rates) / HOUR_S)))
+
+    @functools.cached_property
+    def interrupts(self) -> list[Interrupt]:
+        """Return the interrupts that count, in order. An interrupt that begins in time that does not count is none."""
+        begin, last, lanes = self.period.begin, self.period.end, self._system
+        counted = {what: [one for one in self._outages[what] if one.kind == COUNTED] for what in OUTAGES}
+        begun = [Interrupt(one.start, min(one.end, last), (one.entry,)) for one in counted["system_interrupt"]]
+        begun += [Interrupt(one.start, one.start, (one.entry,)) for one in counted["job_interrupt"]]
+        first = {one.start: (one.entry,) for one in counted["node_interrupt"]}
+        for start, end in pairs(runs(lanes.edges, lanes.numbers == _DIP)):
+            begun.append(Interrupt(begin + start, begin + end, first.get(begin + start, ())))
+        begun = _merged(begun, self.terms.merge_s, of_nodes=False)
+        system = self._within(begun, lanes.observed & (lanes.kinds >= COUNTED))
+        if self.of == "system":
+            return system
+        starts: dict[str, list[int]] = {}
+        for interrupt in system:
+            starts.setdefault(interrupt.cause, []).append(interrupt.start)
+        begun = [
+            Interrupt(one.start, min(one.end, last), (one.entry,))
+            for one in counted["node_interrupt"]
+            if not self._index.keys().isdisjoint(one.entry.nodes)
+        ]
+        begun = self._within(begun, lanes.observed & (lanes.kinds == UP))
+        begun = [one for one in begun if not self._belongs(one, starts.get(one.cause, []))]
+        return _merged(begun, self.terms.merge_s, of_nodes=True)
+
+    def _within(self, interrupts: list[Interrupt], segments: Flags) -> list[Interrupt]:
+        """Return the interrupts that begin in one of ``segments`` of the system."""
+        moments = np.array([one.start for one in interrupts], dtype=np.int64) - self.period.begin
+        at = np.searchsorted(self._system.edges, moments, "right")
+        inside = np.concatenate(([False], segments, [False]))[at]
+        return [one for one, keep in zip(interrupts, inside.tolist(), strict=True) if keep]
+
+    def _belongs(self, one: Interrupt, starts: list[int]) -> bool:
+        """Return whether an interrupt of nodes belongs to a system interrupt of the same cause.
+
+        :param starts: of these system interrupts.
+        """
+        first, last = one.start - self.terms.merge_s, one.start + self.terms.merge_s
+        if one.cause == UNKNOWN:
+            # It counts as the system interrupt's cause on nodes that were down when it began.
+            first, last = one.start, min(one.end, last)
+        at = bisect.bisect_left(starts, first)
+        return at < len(starts) and starts[at] <= last
+
+
+def _merged(begun: list[Interrupt], merge_s: int, *, of_nodes: bool) -> list[Interrupt]:
+    """Return one interrupt for all that have one cause and begin within ``merge_s`` of the first.
+
+    Unknown causes are equal on the same nodes only. A system, or nodes, that are down already break no second time.
+    """
+    merged: list[Interrupt] = []
+    last: dict[object, int] = {}
+    down: dict[str, tuple[int, int]] = {}  # place -> end, number of the interrupt
+    for one in sorted(begun, key=lambda one: (one.start, one.entries[0].number if one.entries else 0)):
+        places = one.nodes if of_nodes else ("",)
+        key = places if one.cause == UNKNOWN else one.cause
+        at = last.get(key)
+        if at is None or one.start > merged[at].start + merge_s:
+            still = [down[place][1] for place in places if place in down and one.start < down[place][0]]
+            at = still[0] if len(still) == len(places) else None
+        if at is None:
+            at = last[key] = len(merged)
+            merged.append(one)
+        else:
+            group = merged[at]
+            merged[at] = Interrupt(group.start, max(group.end, one.end), group.entries + one.entries)
+        if not of_nodes:
+            down[""] = (merged[-1].end, len(merged) - 1)
+            continue
+        for place in places:
+            if place not in down or one.end > down[place][0]:
+                down[place] = (one.end, at)
+    return merged

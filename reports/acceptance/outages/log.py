@@ -3,8 +3,7 @@
 ::
 
     outages.jsonl            events, observation, corrections and agreements of the parties
-    raw/                     what Slurm answered, as it was; lines of the log have the SHA-256
-    weeks/2026-W49/          hash of the week's last line in manifest.json, with a signature of each party
+    raw/                     the answers of Slurm; lines of the log have their SHA-256
 
 The id of an entry is the number of its line. A correction is a new line that supersedes an earlier one. Times are UTC.
 """
@@ -15,12 +14,13 @@ import hashlib
 import pathlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
@@ -32,22 +32,19 @@ from reports.acceptance.campaign.chained_lines import (
     broken,
     cut_torn_line,
     decoded,
-    hash_of,
     read_lines,
 )
 from reports.acceptance.campaign.layout import LOG, RAW
+from reports.acceptance.outages.terms import OutageTerms
 
 LOCK = ".outages.lock"
 UNKNOWN = "unknown"
-
+OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 EntryKind = Literal[
     "begin", "observed", "not_observed", "system_interrupt", "node_interrupt", "job_interrupt", "void", "agreement"
 ]
-Attribution = Literal["vendor", "site", "external", "other"]
 _Moment = Annotated[datetime.datetime, Meta(tz=True)]
 _Short = Annotated[str, Meta(min_length=1, max_length=200)]
-_NOBODY: dict[str, int] = {}
-OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -55,7 +52,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     ``what``: ``begin`` of the period; time that was ``observed`` or ``not_observed``; an interrupt of the system, of
     ``nodes``, or of a job of all nodes; ``void`` takes back what it supersedes; ``agreement`` of the party ``by`` to
-    the entries ``about``. ``end`` is missing while an outage goes on. ``evidence`` names files and lines.
+    the entries ``about``. ``end`` is missing while an outage goes on. ``evidence`` names files.
     """
 
     by: _Short
@@ -66,7 +63,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     end: _Moment | None = None
     scheduled: bool = False
     cause: _Short = UNKNOWN
-    attribution: Attribution | None = None
+    attribution: Literal["vendor", "site", "external", "other"] | None = None
     exclusion: _Short | None = None
     evidence: tuple[str, ...] = ()
     note: Annotated[str, Meta(max_length=1000)] = ""
@@ -74,127 +71,136 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     supersedes: str | None = None
 
 
-class _Line(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LogEntry(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """A line of the log."""
+
     id: str
     recorded: _Moment
     prev: str
 
-
-class LogEntry(Struct, frozen=True, gc=False):
-    """A line of the log; ``number`` is its id, times are seconds since 1970."""
-
-    number: int
-    recorded: int
-    by: str
-    source: str
-    what: str
-    nodes: tuple[str, ...]
-    start: int
-    end: int | None
-    scheduled: bool
-    cause: str
-    attribution: str | None
-    exclusion: str | None
-    places: str
-    note: str
-    supersedes: int | None
+    @property
+    def number(self) -> int:
+        return int(self.id)
 
     @property
-    def evidence(self) -> tuple[str, ...]:
-        return tuple(self.places.split("\n")) if self.places else ()
+    def begins(self) -> int:
+        """Return the start in seconds since 1970."""
+        return int(self.start.timestamp()) if self.start else 0
+
+    @property
+    def ends(self) -> int | None:
+        """Return the end in seconds since 1970; ``None`` while it lasts."""
+        return int(self.end.timestamp()) if self.end else None
+
+    def corrected(self, **changes: Any) -> Draft:
+        """Return a draft that supersedes the entry."""
+        names = ("what", "nodes", "start", "end", "scheduled", "cause", "attribution", "exclusion", "evidence")
+        return Draft(**{**{name: getattr(self, name) for name in names}, "supersedes": self.id, **changes})
+
+
+_DECODER = msgspec.json.Decoder(LogEntry)
 
 
 @dataclass
 class OutageLog(LineChain):
-    """``latest``: entries that no later line supersedes. ``agreed``: number of an entry -> party -> when it agreed.
-
-    ``hashes``: SHA-256 of the lines that were asked for.
-    """
+    """``latest``: entries that no later line supersedes. ``agreed``: party -> number of an entry -> when it agreed."""
 
     latest: dict[int, LogEntry] = field(default_factory=dict)
     superseded: dict[int, LogEntry] = field(default_factory=dict)
-    agreed: dict[int, dict[str, int]] = field(default_factory=dict)
-    hashes: dict[int, str] = field(default_factory=dict)
+    agreed: dict[str, dict[int, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    first_recorded: int = 0
     last_recorded: int = 0
-    shared: dict[tuple[int, str, int], dict[str, int]] = field(default_factory=dict)
-    """The values of ``agreed``, each once: parties agree to thousands of entries in one line."""
     node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def versions(self, entry: LogEntry) -> Iterator[LogEntry]:
-        """``entry`` and those that it superseded, the newest first."""
+        """Yield ``entry`` and the entries that it superseded, the newest first."""
         yield entry
         while entry.supersedes is not None:
-            entry = self.superseded[entry.supersedes]
+            entry = self.superseded[int(entry.supersedes)]
             yield entry
 
-    def is_agreed(self, entry: LogEntry, parties: Sequence[str]) -> bool:
-        return set(parties) <= self.agreed.get(entry.number, {}).keys()
+    def lacking(self, entry: LogEntry, parties: Sequence[str]) -> list[str]:
+        """Return the parties that did not agree to ``entry``."""
+        return [party for party in parties if entry.number not in self.agreed.get(party, ())]
 
 
-def load_log(folder: pathlib.Path, hashes_of: Sequence[int] = (), recorded_before: int | None = None) -> OutageLog:
+def load_log(folder: pathlib.Path) -> OutageLog:
     """Read the log of a campaign and check each line against the line before.
 
-    :param hashes_of: numbers of lines whose hash is wanted.
-    :param recorded_before: seconds since 1970; read only the lines before the first that was recorded later.
     :raises InputError: a line was changed, removed or moved, or is no entry; names the line.
     """
-    path = folder / LOG
-    log, wanted = OutageLog(), frozenset(hashes_of)
-    for line, text in read_lines(path, _Line, log):
-        number, recorded = log.lines + 1, int(line.recorded.timestamp())
-        if recorded_before is not None and recorded >= recorded_before:
-            break
-        if number in wanted:
-            log.hashes[number] = hash_of(text)
-        _take(line, recorded, log, path, number)
+    path, log = folder / LOG, OutageLog()
+    for line, _ in read_lines(path, LogEntry, log):
+        _take(line, log, path)
     if log.torn:
         log.remarks.append(f"line {log.lines + 1} of {LOG} was cut off when it was written and counts for nothing")
     return log
 
 
-def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number: int) -> None:
+def _take(line: LogEntry, log: OutageLog, path: pathlib.Path) -> None:
     """Add a line, whose place in the chain is right, to ``log``."""
-    log.first_recorded = log.first_recorded or recorded
-    if recorded == log.last_recorded:
-        recorded = log.last_recorded  # the same number, once in memory
-    elif recorded < log.last_recorded:
+    number, recorded = log.lines + 1, int(line.recorded.timestamp())
+    if recorded < log.last_recorded:
         back = log.last_recorded - recorded
         log.remarks.append(f"line {number} of {LOG} was recorded {back} s before the one above: a clock was set back")
     log.last_recorded = recorded
     if line.what == "agreement":
+        agreed = log.agreed.setdefault(line.by, {})
         for about in line.about:
-            entry = log.latest.get(int(about)) if about.isdecimal() else None
-            if entry is None:
-                words = f"agrees to {one_line(clean(about), 20)}, which is no entry, or was corrected before"
-                raise broken(path, number, words)
-            agreed = log.agreed.get(entry.number, _NOBODY)
-            key = (id(agreed), line.by, recorded)
-            if key not in log.shared:
-                log.shared[key] = {sys.intern(line.by): recorded, **agreed}
-            log.agreed[entry.number] = log.shared[key]
+            if _number(about) not in log.latest:
+                raise broken(path, number, f"agrees to {_no_entry(about)}")
+            agreed.setdefault(int(about), recorded)
         return
     if line.start is None:
         raise broken(path, number, "expected a start")
-    start = int(line.start.timestamp())
-    end = None if line.end is None else int(line.end.timestamp())
-    if end is not None and end < start:
+    if line.end is not None and line.end < line.start:
         raise broken(path, number, "it ends before it begins")
-    supersedes = None
     if line.supersedes is not None:
-        supersedes = int(line.supersedes) if line.supersedes.isdecimal() else -1
-        before = log.latest.pop(supersedes, None)
+        before = log.latest.pop(_number(line.supersedes), None)
         if before is None:
-            raise broken(path, number, f"corrects {line.supersedes[:20]}, which is no entry, or was corrected before")
-        log.superseded[supersedes] = before
-    # A year of a large machine has a million entries, with few different words in them.
+            raise broken(path, number, f"corrects {_no_entry(line.supersedes)}")
+        log.superseded[before.number] = before
+    # A year of a large machine has a million entries, with few different texts: keep each text once, and no hash.
+    texts = {name: sys.intern(getattr(line, name)) for name in ("by", "source", "cause", "note")}
     nodes = log.node_lists.setdefault(line.nodes, line.nodes)
-    log.latest[number] = LogEntry(
-        number, recorded, sys.intern(line.by), sys.intern(line.source), sys.intern(line.what),
-        nodes, start, end, line.scheduled, sys.intern(line.cause), line.attribution,
-        line.exclusion, "\n".join(line.evidence), sys.intern(line.note), supersedes,
-    )  # fmt: skip
+    log.latest[number] = replace(line, **texts, nodes=nodes, prev="")
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() else -1
+
+
+def _no_entry(text: str) -> str:
+    return f"{one_line(clean(text), 20)}, which is no entry, or was corrected before"
+
+
+def draft_by_hand(log: OutageLog, terms: OutageTerms, party: str, given: Mapping[str, Any]) -> Draft:
+    """Return an entry of a party. If it corrects another, the fields that are not given stay.
+
+    :param given: fields of ``Draft``.
+    :raises InputError: the entry does not fit the terms, or lacks a field.
+    """
+    fields = {"by": party, "source": "hand", **given}
+    supersedes, what = given.get("supersedes"), given["what"]
+    before = log.latest.get(_number(supersedes))
+    if supersedes is not None and before is None:
+        raise InputError(f"--supersedes {_no_entry(supersedes)}")
+    draft = before.corrected(**fields) if before else Draft(**fields)
+    strange = sorted(set(draft.nodes) - set(terms.node_names))
+    if strange:
+        raise InputError(f"--nodes: the contract does not have {', '.join(strange[:5])}")
+    if draft.exclusion not in (None, *terms.exclusions):
+        legal = ", ".join(terms.exclusions) or "none"
+        raise InputError(f"--exclusion {clean(str(draft.exclusion))}: the contract's list has {legal}")
+    needed = {
+        "--start": draft.start,
+        "--nodes": draft.nodes or what != "node_interrupt",
+        "--end": draft.end or what not in ("observed", "job_interrupt"),
+        "--supersedes": supersedes or what != "void",
+    }
+    if lacking := [option for option, value in needed.items() if not value]:
+        raise InputError(f"{what}: expected {' and '.join(lacking)}")
+    return draft
 
 
 class LogWriter:
@@ -205,25 +211,20 @@ class LogWriter:
         self.log = log
 
     def append(self, drafts: Sequence[Draft], now: float | None = None) -> list[int]:
-        """Append all of ``drafts`` and wait until a power cut cannot undo it; returns their numbers.
+        """Append all of ``drafts``, wait until a power cut cannot undo it, and return their numbers.
 
         :raises InputError: they cannot be written; a part of the last line may remain, which the next writer removes.
         """
-        recorded = datetime.datetime.fromtimestamp(int(time.time() if now is None else now), datetime.UTC)
-        path, lines, numbers = self.folder / LOG, [], []
+        recorded, path, first, lines = utc(time.time() if now is None else now), self.folder / LOG, self.log.lines, []
         for draft in drafts:
-            fields = {name: getattr(draft, name) for name in draft.__struct_fields__}
             number = self.log.lines + 1
-            line = _Line(id=str(number), recorded=recorded, prev=self.log.last_hash, **fields)
-            text = msgspec.json.encode(line) + b"\n"
+            line = LogEntry(id=str(number), recorded=recorded, prev=self.log.last_hash, **asdict(draft))
+            lines.append(msgspec.json.encode(line) + b"\n")
             # Never write a line that the reader would refuse.
-            _take(decoded(msgspec.json.Decoder(_Line), text, path, number), int(recorded.timestamp()), self.log, path,
-                  number)  # fmt: skip
-            self.log.add(text)
-            lines.append(text)
-            numbers.append(number)
+            _take(decoded(_DECODER, lines[-1], path, number), self.log, path)
+            self.log.add(lines[-1])
         append_lines(path, b"".join(lines))
-        return numbers
+        return [*range(first + 1, self.log.lines + 1)]
 
 
 @contextlib.contextmanager
@@ -232,48 +233,63 @@ def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
 
     :raises InputError: another process writes it, or it is damaged.
     """
-    try:
-        with locked(folder / LOCK):
-            log = load_log(folder)
-            if log.torn:
-                cut_torn_line(folder / LOG, log)
-            yield LogWriter(folder, log)
-    except LockedError as err:
-        words = f"{clean(str(folder / LOG))}: another process writes it ({err.holder}); run the command again"
-        raise InputError(words) from None
+    with _locked(folder, shared=False):
+        log = load_log(folder)
+        if log.torn:
+            cut_torn_line(folder / LOG, log)
+        yield LogWriter(folder, log)
 
 
 @contextlib.contextmanager
 def log_at_rest(folder: pathlib.Path) -> Iterator[None]:
-    """Read the log while no other process writes it; the folder may be read-only.
+    """Hold the log while no other process writes it; the folder may be read-only.
 
     :raises InputError: it is being written.
     """
     with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(locked(folder / LOCK, shared=True))
-        except FileNotFoundError:
-            pass
-        except LockedError as err:
-            raise InputError(f"{clean(str(folder / LOG))}: another process writes it ({err.holder})") from None
+        with contextlib.suppress(FileNotFoundError):
+            stack.enter_context(_locked(folder, shared=True))
         yield
 
 
+@contextlib.contextmanager
+def _locked(folder: pathlib.Path, shared: bool) -> Iterator[None]:
+    try:
+        with locked(folder / LOCK, shared=shared):
+            yield
+    except LockedError as err:
+        where = clean(str(folder / LOG))
+        raise InputError(f"{where}: another process writes it ({err.holder}); run the command again") from None
+
+
 def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
-    """Raw answers that the log names with a hash, and that are missing or have another."""
-    found = []
+    """Return the raw answers that the log names with a hash, and that are missing or have another."""
+    problems = []
     entries = [*log.latest.values(), *log.superseded.values()]
-    for named in sorted({one for entry in entries for one in entry.evidence if "=" in one}):
-        name, _, digest = named.rpartition("=")
+    for evidence in sorted({item for entry in entries for item in entry.evidence if "=" in item}):
+        name, _, digest = evidence.rpartition("=")
         path = pathlib.PurePosixPath(name)
         if path.parts[:1] != (RAW,) or ".." in path.parts:
             continue
         try:
             with opened(folder / path) as file:
-                same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    problems.append(f"altered since the outage log named it: {clean(name)}")
         except OSError:
-            found.append(f"missing, though the outage log names it: {clean(name)}")
-            continue
-        if not same:
-            found.append(f"altered since the outage log named it: {clean(name)}")
-    return found
+            problems.append(f"missing, though the outage log names it: {clean(name)}")
+    return problems
+
+
+def to_json(log: OutageLog, entries: Sequence[LogEntry], parties: Sequence[str]) -> Iterator[str]:
+    """Yield entries of a log as JSON in pieces, an entry a line: a million entries at once would need gigabytes."""
+    head = msgspec.json.encode({"lines": log.lines, "last_line": log.last_hash, "remarks": log.remarks}).decode()
+    yield head.removesuffix("}") + ', "entries": ['
+    for number, entry in enumerate(entries):
+        agreed = sorted({*parties} - {*log.lacking(entry, parties)})
+        fields = {name: value for name, value in asdict(entry).items() if name not in ("about", "prev")}
+        yield (",\n " if number else "\n ") + msgspec.json.encode({**fields, "agreed": agreed}).decode()
+    yield "\n]}\n"
+
+
+def utc(moment: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(int(moment), datetime.UTC)

@@ -1,19 +1,12 @@
-"""The definitions of outages that all clauses of a contract share.
+"""The definitions of outages that all clauses of a contract share: ``contract.observation``."""
 
-The terms follow docs/acceptance.md. Hours and seconds are part of each name.
-"""
-
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from kappa.core.ground.node_lists import MAX_NODES, unfolded
 
-_Hours = Annotated[float, Meta(gt=0, le=10_000_000, description="hours above 0")]
-_Risk = Annotated[float, Meta(gt=0, lt=0.5, description="a risk above 0 and below 0.5")]
-_Of = Literal["system", "nodes"]
-_Counts = Literal["vendor", "any"]
-_Word = Annotated[
+Exclusion = Annotated[
     str, Meta(max_length=80, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
 ]
 
@@ -34,7 +27,7 @@ class OutageTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     notice_h: Annotated[float, Meta(ge=0, le=8760)] = 48.0
     burn_in_h: Annotated[float, Meta(ge=0, le=87_600)] = 0.0
     gap_h: Annotated[float, Meta(gt=0, le=8760)] = 26.0
-    exclusions: Annotated[tuple[_Word, ...], Meta(max_length=100)] = ()
+    exclusions: Annotated[tuple[Exclusion, ...], Meta(max_length=100)] = ()
 
     def __post_init__(self) -> None:
         if self.least_nodes > len(self.node_names):
@@ -42,5 +35,8 @@ class OutageTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     @property
     def node_names(self) -> tuple[str, ...]:
-        """:raises ValueError: ``nodes`` is no list of nodes."""
+        """Return the names of all nodes.
+
+        :raises ValueError: ``nodes`` is no list of nodes.
+        """
         return unfolded(self.nodes, MAX_NODES)

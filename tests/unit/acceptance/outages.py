@@ -2,11 +2,10 @@
 
 import datetime
 
-from reports.acceptance.outage_log import Draft, LogWriter, writing
-
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT
 from reports.acceptance.judge import judge
+from reports.acceptance.outages.log import Draft, LogWriter, writing
 
 BEGIN = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
 PARTIES = ("buyer", "vendor")

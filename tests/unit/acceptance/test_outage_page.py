@@ -3,48 +3,39 @@
 import json
 
 import pytest
-from reports.acceptance.outage_log import load_log
-from reports.acceptance.outage_page import planned_tests, section_of
 
-from kappa.app.command import main as command
-from kappa.app.conduct import planning
+from kappa.app.command import acceptance_log
+from kappa.app.command.arguments import Words
+from kappa.core.ground.errors import InputError
 from reports.acceptance.campaign.layout import CONTRACT
-from reports.acceptance.contract import load_contract
-from reports.acceptance.dossier_page import Raw, characteristic_page, render
+from reports.acceptance.dossier_page import Raw, render
 from reports.acceptance.judge import judge
+from reports.acceptance.kinds.clause import Planning
 from reports.acceptance.listing import to_json
+from reports.acceptance.outages.log import load_log
 from tests.unit.acceptance.outages import CONTRACT_TEXT, verdicts, written
 from tests.unit.acceptance.test_months import maintenance, two_nodes_overlap
 from tests.unit.acceptance.test_outage_clauses import GOOD
 
 
-@pytest.fixture
-def contract(tmp_path):
-    path = tmp_path / "acceptance.yaml"
-    path.write_text(GOOD)
-    return path
+def plans(load, text):
+    contract = load(text)
+    planning = Planning(contract, None, None, None, None)
+    return [clause.plan(planning) for clause in contract.clauses]
 
 
-def test_a_plan_says_what_thirty_days_cannot_show(contract):
-    (test,) = planned_tests(load_contract(contract))
-    words = "\n".join(test.lines)
-    figures = ("927.5 h", "38.6 days", "allowed: 5", "9.34 %", "22.1 %", "39 days", "413 h", "77.6", "228")
-    for figure in figures:
-        assert figure in words
-    assert [line.count("█") for line in test.plot] == sorted(line.count("█") for line in test.plot)
-    assert "least" in test.plot[2] and "promised" in test.plot[6]
+def test_plan_states_length_risks_and_a_month(load):
+    reliability, availability = plans(load, GOOD)
+    text = "\n".join(reliability.lines)
+    for figure in ("927.5 h", "38.6 days", "allowed: 5", "9.34 %", "3 interrupts", "22.1 %", "39 days", "413 h"):
+        assert figure in text
+    assert (reliability.document["allowed"], reliability.document["unit"]) == (5, "h")
+    assert "14 h 24 min" in availability.lines[0]
 
 
-def test_a_test_that_thirty_days_hold(tmp_path):
-    (tmp_path / CONTRACT).write_text(CONTRACT_TEXT)
-    for test in planned_tests(load_contract(tmp_path / CONTRACT)):
-        assert any("30 days are enough" in line for line in test.lines)
-
-
-def test_a_page_of_characteristics_escapes_what_the_contract_says(contract):
-    contract.write_text(GOOD.replace("It breaks seldom.", "It <script>alert(1)</script>"))
-    page = characteristic_page(load_contract(contract))
-    assert "<polyline" in page and "<script>" not in page
+def test_month_is_enough_for_a_short_test(load):
+    for plan in plans(load, CONTRACT_TEXT)[:2]:
+        assert "30 days are enough" in plan.lines[-1]
 
 
 def both(month):
@@ -53,71 +44,115 @@ def both(month):
     month.system(300, 301, cause="<script>", agreed=("vendor",))
 
 
-def test_the_dossier_shows_times_attributions_and_disputes(tmp_path):
-    campaign = written(tmp_path / "campaign", both)
-    verdict = judge(campaign)
+def test_dossier_shows_times_interrupts_and_disputes(tmp_path):
+    verdict = judge(written(tmp_path / "campaign", both))
     page = render(verdict, Raw(0, 0), [], "")
     assert "<script>" not in page and "&lt;script&gt;" in page
-    facts = dict(section_of(verdict.clauses[0].clause, verdict.clauses[0].outages, {"2026-W49": ("buyer",)}).facts)
-    assert {"Period", "Test", "Time", "MTBF", "MTTI", "Availability", "Exclusions", "Trend"} <= facts.keys()
-    assert facts["Attribution"] == "1 scheduled, 3 vendor"
+    reliability, _, availability, _ = verdict.clauses
+    section = reliability.clause.section(reliability)
+    facts = dict(section.facts)
+    assert facts.keys() == {"Period", "Test", "Time", "MTBF", "MTTI", "Availability", "Disputed"}
     assert facts["Disputed"].startswith("1 entry (")
+    assert [row[2:5] for row in section.tables[0].rows] == [("system", "<script>", "vendor")]
+    assert (len(section.charts), len(availability.clause.section(availability).charts)) == (2, 1)
+    classes = {shape.title.split("% ")[1] for shape in section.charts[1].shapes}
+    assert classes == {"scheduled", "unscheduled"}
     document = json.loads(to_json(verdict))
     assert document["clauses"][0]["outages"]["test"]["allowed"] == 5
     assert document["clauses"][2]["outages"]["hours"]["scheduled"] == 24
 
 
-def test_the_interval_of_no_interrupt_is_one_sided(tmp_path):
+def test_interval_without_an_interrupt_is_one_sided(tmp_path):
     found = verdicts(written(tmp_path / "campaign", lambda month: None))["S"]
     assert found.value is None and found.interval.low is None and "90 %" in found.interval.method
 
 
-def test_the_log_by_hand(tmp_path, capsys):
-    folder, contract = tmp_path / "campaign", tmp_path / "contract.yaml"
-    contract.write_text(CONTRACT_TEXT)
+@pytest.fixture
+def log(tmp_path):
+    """Run ``kappa acceptance log`` for a campaign; returns its exit status, or 2 for wrong arguments."""
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "contract.yaml").write_text(CONTRACT_TEXT)
 
-    def log(*arguments):
-        return command.main(["acceptance", "log", str(folder), *arguments])
+    def run(*arguments):
+        command = Words()
+        acceptance_log.add_log(command.add_subparsers())
+        try:
+            options = command.parse_args(["log", str(tmp_path / "campaign"), *arguments])
+            return options.act(options)
+        except (InputError, SystemExit):
+            return 2
 
-    folder.mkdir()
+    run.folder = tmp_path / "campaign"
+    return run
+
+
+DOWN = ("add", "node_interrupt", "--nodes", "n2", "--start", "2026-12-03T03:58Z", "--party")
+
+
+@pytest.fixture
+def begun(log):
     assert log("show") == 2, "there is no contract yet"
-    begin = ("add", "begin", "--start", "2026-12-01T01:00+01:00", "--party", "buyer")
-    assert log("--contract", str(contract), *begin) == 0
-    down = ("add", "node_interrupt", "--nodes", "n2", "--start", "2026-12-03T03:58Z", "--party")
-    assert log(*down, "vendor") == 0
+    contract = str(log.folder.parent / CONTRACT)
+    assert log("--contract", contract, "add", "begin", "--start", "2026-12-01T01:00+01:00", "--party", "buyer") == 0
+    assert log(*DOWN, "vendor") == 0
     assert log("agree", "1-2", "--party", "buyer", "--party", "vendor") == 0
-    done = ("--supersedes", "2", "--end", "2026-12-03T07:00Z", "--attribution", "vendor", "--party", "vendor")
-    assert log("add", "node_interrupt", *done) == 0
-    for wrong in (
-        (*down, "somebody"),
+    return log
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (*DOWN, "somebody"),
         ("add", "node_interrupt", "--nodes", "n9", "--start", "2026-12-03T03:58Z", "--party", "buyer"),
+        ("add", "node_interrupt", "--start", "2026-12-03T03:58Z", "--party", "buyer"),
         ("add", "system_interrupt", "--start", "2026-12-03T03:58Z", "--exclusion", "bad luck", "--party", "buyer"),
+        ("add", "system_interrupt", "--start", "2026-12-03T03:58", "--party", "buyer"),
         ("add", "system_interrupt", "--party", "buyer"),
-        ("add", "void", "--supersedes", "2", "--party", "buyer"),
+        ("add", "job_interrupt", "--start", "2026-12-03T03:58Z", "--party", "buyer"),
+        ("add", "void", "--start", "2026-12-03T03:58Z", "--party", "buyer"),
+        ("add", "void", "--supersedes", "77", "--party", "buyer"),
         ("agree", "--party", "buyer"),
         ("agree", "77", "--party", "buyer"),
-    ):
-        assert log(*wrong) == 2
-    found = load_log(folder)
-    entry = found.latest[5]
-    assert (found.lines, entry.nodes, entry.attribution) == (5, ("n2",), "vendor")
-    assert entry.end - entry.start == 3 * 3600 + 120
-    capsys.readouterr()
-    assert log("show", "--json", "-") == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert [one["id"] for one in shown["entries"]] == ["1", "5"] and shown["entries"][1]["agreed"] == []
+        ("agree", "1", "--party", "somebody"),
+    ],
+)
+def test_wrong_entry_by_hand_is_refused(begun, wrong):
+    lines = load_log(begun.folder).lines
+    assert begun(*wrong) == 2
+    assert load_log(begun.folder).lines == lines
+
+
+def test_correction_by_hand_keeps_other_fields(begun):
+    done = ("--supersedes", "2", "--end", "2026-12-03T07:00Z", "--attribution", "vendor", "--party", "vendor")
+    assert begun("add", "node_interrupt", *done) == 0
+    entry = load_log(begun.folder).latest[5]
+    assert (entry.nodes, entry.attribution, entry.ends - entry.begins) == (("n2",), "vendor", 3 * 3600 + 120)
     again = ("--supersedes", "5", "--clear", "end", "--clear", "attribution", "--party", "vendor")
-    assert log("add", "node_interrupt", *again) == 0
-    entry = load_log(folder).latest[6]
+    assert begun("add", "node_interrupt", *again) == 0
+    entry = load_log(begun.folder).latest[6]
     assert (entry.nodes, entry.end, entry.attribution) == (("n2",), None, None)
 
 
-def test_a_time_needs_its_zone(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        begin = ["add", "begin", "--start", "2026-12-01T01:00", "--party", "buyer"]
-        command.main(["acceptance", "log", str(tmp_path), *begin])
-    assert "expected a time with its zone" in capsys.readouterr().err
-
-
-def test_reframe_lists_no_check_for_a_contract_about_outages(contract):
-    assert planning._named(load_contract(contract)) == [f"--name=^({planning.CENSUS})(%|$)"]
+@pytest.mark.parametrize(
+    ("filters", "ids"),
+    [
+        ((), ["1", "2", "5"]),
+        (("--open",), ["5"]),
+        (("--what", "begin", "--what", "void"), ["1"]),
+        (("--nodes", "n[2-3]"), ["2"]),
+        (("--since", "2026-12-05T00:00Z"), ["1", "2"]),
+        (("--since", "2026-12-05T00:00Z", "--what", "system_interrupt"), []),
+    ],
+)
+def test_show_filters_entries(begun, capsys, filters, ids):
+    times = ("--start", "2026-12-04T00:00Z", "--end", "2026-12-04T01:00Z")
+    assert begun("add", "system_interrupt", *times, "--party", "buyer") == 0
+    capsys.readouterr()
+    assert begun("show", *filters) == 0
+    rows = capsys.readouterr().out.splitlines()[1:-1]
+    assert [row.split()[0] for row in rows] == ids
+    assert begun("show", *filters, "--json", "-") == 0
+    entries = json.loads(capsys.readouterr().out)["entries"]
+    assert [(entry["id"], entry["agreed"]) for entry in entries] == [
+        (id_, [] if id_ == "5" else ["buyer", "vendor"]) for id_ in ids
+    ]

@@ -1,38 +1,49 @@
-"""Collecting for the outage log: Slurm answers, answers late, or does not answer."""
+"""Collecting for the outage log, with answers recorded on the embedded cluster (Slurm 22.05.8)."""
 
 import pytest
-from reports.acceptance.outage_log import LOG, load_log, writing
 
 from kappa.app.conduct import outage_collecting
 from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.outage_collecting import collect
-from reports.acceptance.campaign.folder import Campaign
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder
+from kappa.core.record.actions import Action, keep_action
+from reports.acceptance.campaign.layout import LOG
+from reports.acceptance.campaign.slurm_answers import parse_config, parse_events, parse_nodes
+from reports.acceptance.contract import binding_contract
+from reports.acceptance.outages.log import OUTAGES, load_log, writing
 from tests.unit.acceptance.outages import BEGIN, Month, written
-from tests.unit.acceptance.test_outage_proposals import CONFIG, NODES
 
 HOUR_S = 3600
+# A node whose slurmd was killed, and one that was drained by hand, with a bar in the reason.
 DOWN = "n2|2026-12-01T01:30:00|{}|DOWN*|Not responding|root(0)\n"
+DRAINED = "n4|2026-12-01T01:00:00|2026-12-01T01:30:00|DRAIN|disk|swap, rack 3|root(0)\n"
+DIED = "7|NODE_FAIL|2026-12-01T01:00:00|2026-12-01T01:00:00|2026-12-01T01:30:00|{}|{}|\n"
+NODES = """\
+NodeName=n1 Arch=x86_64 State=IDLE BootTime=2026-11-26T13:25:14 SlurmdStartTime=2026-11-26T13:25:14 CfgTRES=cpu=2
+NodeName=n2 Arch=x86_64 State=DOWN+NOT_RESPONDING BootTime=2026-11-26T13:25:14 SlurmdStartTime=2026-11-26T13:25:14 \
+LastBusyTime=2026-11-26T13:36:25 Reason=said BootTime=2020-01-01T00:00:00 [root@2026-11-26T13:36:25]
+"""
+CONFIG = """\
+Configuration data as of 2026-11-26T13:36:25
+BOOT_TIME               = 2026-11-26T13:25:13
+SlurmctldTimeout        = 30 sec
+"""
 
 
 class Slurm:
-    """Answers as told; ``None`` is a command that fails."""
+    """Answers as set; ``None`` is a command that fails."""
 
     def __init__(self):
         self.environment, self.sacct = {}, ("sacct",)
-        self.answers = {
-            "sacctmgr": DOWN.format("Unknown"), "sacct": "", "completed": "", "node": "", "config": CONFIG,
-        }  # fmt: skip
+        self.answers = {"sacctmgr": "", "sacct": "", "node": NODES, "config": CONFIG}
 
     def run(self, command, patience_s=None):
         assert self.environment["TZ"] == "UTC"
         kind = command[0] if command[0] != "scontrol" else "node" if "node" in command else "config"
-        kind = "completed" if "CD" in command else kind
         if self.answers[kind] is None:
             raise CommandError(f"`{command[0]}` failed")
         return self.answers[kind]
-
-    def said(self, command):
-        return self.answers["config"]
 
 
 @pytest.fixture
@@ -44,96 +55,164 @@ def slurm():
 def go(tmp_path, monkeypatch, slurm):
     """Collect so many hours after the period began."""
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
-    campaign = Campaign(tmp_path / "campaign")
-    written(tmp_path / "campaign", lambda month: None)
-    (campaign.folder / LOG).unlink()
-    with writing(campaign.folder) as writer:
+    folder = written(tmp_path / "campaign", lambda month: None).folder
+    (folder / LOG).unlink()
+    with writing(folder) as writer:
         Month(writer).add("begin", 0, recorded=-1)
 
     def collect_at(hours):
         monkeypatch.setattr(outage_collecting.time, "time", lambda: BEGIN.timestamp() + hours * HOUR_S)
-        collect(campaign.folder, campaign.contract, slurm)
-        return load_log(campaign.folder)
+        collect(folder, binding_contract(folder), slurm)
+        return load_log(folder)
 
     return collect_at
 
 
-def of(log, what):
+def entries(log, *kinds):
+    return [one for one in log.latest.values() if one.what in (kinds or OUTAGES)]
+
+
+def hours(log, what):
     begin = int(BEGIN.timestamp())
     return [
-        ((one.start - begin) / HOUR_S, None if one.end is None else (one.end - begin) / HOUR_S)
-        for one in log.latest.values()
-        if one.what == what
+        ((one.begins - begin) / HOUR_S, None if one.ends is None else (one.ends - begin) / HOUR_S)
+        for one in entries(log, what)
     ]
 
 
-def test_an_outage_is_there_once_and_gets_its_end(go, slurm):
-    assert of(go(2), "node_interrupt") == [(1.5, None)]
-    assert of(go(3), "node_interrupt") == [(1.5, None)]
+def test_open_outage_is_appended_once_and_gets_its_end(go, slurm):
+    slurm.answers["sacctmgr"] = DOWN.format("Unknown")
+    assert hours(go(2), "node_interrupt") == [(1.5, None)]
+    assert hours(go(3), "node_interrupt") == [(1.5, None)]
     slurm.answers["sacctmgr"] = DOWN.format("2026-12-01T03:30:00")
     log = go(4)
-    assert of(log, "node_interrupt") == [(1.5, 3.5)]
-    assert of(log, "observed") == [(0, 2), (2, 3), (3, 4)]
+    assert hours(log, "node_interrupt") == [(1.5, 3.5)]
+    assert hours(log, "observed") == [(0, 2), (2, 3), (3, 4)]
+    assert go(5).lines == log.lines + 1
+
+
+def test_event_becomes_an_unattributed_entry_with_evidence(go, slurm):
+    slurm.answers["sacctmgr"] = DRAINED
+    (entry,) = entries(go(2))
+    assert (entry.by, entry.source, entry.nodes, entry.attribution) == ("kappa", "sacctmgr", ("n4",), None)
+    assert entry.note == "DRAIN disk|swap, rack 3 (root(0))"
+    assert entry.evidence[0] == "sacctmgr:n4@2026-12-01T01:00:00Z" and entry.evidence[1].startswith("raw/sacctmgr-")
+
+
+def test_event_that_ends_before_it_begins_stays_open(go, slurm):
+    slurm.answers["sacctmgr"] = DOWN.format("2026-12-01T01:00:00")
+    assert hours(go(2), "node_interrupt") == [(1.5, None)]
+
+
+def test_dead_job_of_all_nodes_is_an_interrupt_of_its_own(go, slurm):
+    slurm.answers |= {"sacctmgr": DOWN.format("Unknown"), "sacct": DIED.format(4, "n[1-4]")}
+    log = go(2)
+    assert hours(log, "job_interrupt") == [(1.5, 1.5)] and len(entries(log)) == 2
+
+
+@pytest.mark.parametrize(("events", "found"), [("", [("n1", "n2")]), (DOWN.format("Unknown"), [("n2",)])])
+def test_dead_job_of_some_nodes_counts_without_an_event(go, slurm, events, found):
+    slurm.answers |= {"sacctmgr": events, "sacct": DIED.format(2, "n[1-2]")}
+    assert [one.nodes for one in entries(go(2))] == found
+
+
+@pytest.mark.parametrize(("events", "found"), [("", [("scontrol", 3, 3 + 1 / 60)]), (DOWN, [("sacctmgr", 1.5, 4)])])
+def test_boot_counts_without_an_event(go, slurm, events, found):
+    go(2)
+    first, second, _ = NODES.split("\n")
+    booted = second.replace(" BootTime=2026-11-26T13:25:14", " BootTime=2026-12-01T03:00:00")
+    booted = booted.replace("StartTime=2026-11-26T13:25:14", "StartTime=2026-12-01T03:01:00")
+    slurm.answers["node"] = f"{first}\n{booted}\n"
+    slurm.answers["sacctmgr"] = events.format("2026-12-01T04:00:00")
+    log = go(4.5)
+    assert [(entries(log)[0].source, *times) for times in hours(log, "node_interrupt")] == found
+
+
+def test_quarantine_lasts_until_the_node_is_given_back(go):
+    start = BEGIN.timestamp() + HOUR_S
+    for action in (
+        Action(what="drain", node="n3", time=start, outcome="done"),
+        Action(what="drain", node="n4", time=start + 1, outcome="declined"),
+        Action(what="return", node="n3", time=start + HOUR_S, outcome="done"),
+    ):
+        keep_action(results_folder("embedded") / "history", action)
+    log = go(3)
+    assert [(one.source, one.nodes) for one in entries(log)] == [("quarantine", ("n3",))]
+    assert hours(log, "node_interrupt") == [(1, 2)]
 
 
 @pytest.mark.parametrize("answer", [None, "n2|yesterday|Unknown|DOWN|x|y\n", "n2|2026-12-01T01:30:00"])
-@pytest.mark.parametrize("command", ["sacctmgr", "sacct", "completed"])
-def test_without_the_accounting_nothing_is_observed_until_it_answers(go, slurm, command, answer):
+@pytest.mark.parametrize("command", ["sacctmgr", "sacct"])
+def test_silent_accounting_leaves_time_unobserved_until_it_answers(go, slurm, command, answer):
     whole = slurm.answers[command]
     slurm.answers[command] = answer
-    assert of(go(2), "observed") == []
+    assert hours(go(2), "observed") == []
     slurm.answers[command] = whole
-    assert of(go(3), "observed") == [(0, 3)]
+    assert hours(go(3), "observed") == [(0, 3)]
 
 
-@pytest.mark.parametrize(("end", "hours"), [("01:20:00", 1.5 - 1 / 6), ("01:10:00", 1.5), ("01:40:00", 1.5)])
-def test_an_outage_begins_with_the_last_job_that_completed_there(go, slurm, end, hours):
-    slurm.answers["config"] = CONFIG.replace("SlurmdTimeout           = 20 sec", "SlurmdTimeout           = 450 sec")
-    slurm.answers["completed"] = f"7|COMPLETED|2|n[1-2]|2026-12-01T01:00:00|2026-12-01T{end}\n"
-    ((start, last),) = of(go(2), "node_interrupt")
-    assert (start, last) == (pytest.approx(hours), None)
-
-
-def test_a_gap_is_an_entry(go):
+def test_long_gap_is_not_observed(go):
     go(2)
-    log = go(40)
-    assert of(log, "not_observed") == [(2, 40)]
-    assert of(go(41), "observed") == [(0, 2), (40, 40), (40, 41)]
+    assert hours(go(40), "not_observed") == [(2, 40)]
+    assert hours(go(41), "observed") == [(0, 2), (40, 40), (40, 41)]
 
 
-def test_a_clock_that_was_set_back_makes_nothing_observed(go):
+def test_clock_set_back_is_not_observed(go):
     go(3)
     log = go(2)
-    assert of(log, "not_observed") == [(2, 3)]
-    assert any("a clock was set back" in remark for remark in log.remarks)
+    assert hours(log, "not_observed") == [(2, 3)]
+    assert len(log.remarks) == 1
 
 
-def test_a_controller_that_does_not_answer_is_an_interrupt_of_the_system(go, slurm):
+def test_silent_controller_is_a_system_interrupt_until_its_start(go, slurm):
     go(2)
     slurm.answers |= {"config": None, "node": None}
-    assert of(go(3), "system_interrupt") == [(3, None)]
-    assert of(go(3.5), "system_interrupt") == [(3, None)]
+    assert hours(go(3), "system_interrupt") == [(3, None)]
+    assert hours(go(3.5), "system_interrupt") == [(3, None)]
     slurm.answers |= {"config": CONFIG.replace("2026-11-26T13:25:13", "2026-12-01T03:45:00"), "node": NODES}
-    log = go(4)
-    assert of(log, "system_interrupt") == [(3, 3.75)]
-    assert of(go(5), "system_interrupt") == [(3, 3.75)]
+    assert hours(go(4), "system_interrupt") == [(3, 3.75)]
+    assert hours(go(5), "system_interrupt") == [(3, 3.75)]
 
 
-def test_a_controller_that_was_started_between_is_told_of(go, slurm):
+def test_controller_start_between_collections_is_an_entry(go, slurm):
     go(2)
     slurm.answers["config"] = CONFIG.replace("2026-11-26T13:25:13", "2026-12-01T02:30:00")
-    assert of(go(3), "system_interrupt") == [(2.5, 2.5)]
+    assert hours(go(3), "system_interrupt") == [(2.5, 2.5)]
 
 
-def test_every_answer_is_kept_and_named_with_its_hash(go, tmp_path):
-    log = go(2)
-    (observed,) = [one for one in log.latest.values() if one.what == "observed"]
-    assert {one.partition("-")[0] for one in observed.evidence} == {
-        "raw/sacctmgr", "raw/sacct", "raw/completed", "raw/scontrol", "raw/config",
-    }  # fmt: skip
+def test_every_answer_is_kept_with_its_hash(go, tmp_path):
+    (observed,) = entries(go(2), "observed")
+    names = {one.partition("-")[0] for one in observed.evidence}
+    assert names == {"raw/sacctmgr", "raw/sacct", "raw/scontrol", "raw/config"}
     assert all((tmp_path / "campaign" / one.partition("=")[0]).exists() for one in observed.evidence)
 
 
-def test_before_the_period_nothing_is_observed(go):
-    log = go(-0.5)
-    assert of(log, "observed") == of(log, "not_observed") == []
+def test_time_before_the_period_is_neither_observed_nor_not(go):
+    assert not entries(go(-0.5), "observed", "not_observed")
+
+
+def test_operator_text_is_no_boot_time():
+    assert [(one.node, one.boot) for one in parse_nodes(NODES)] == [("n1", 1795699514), ("n2", 1795699514)]
+    assert (parse_config(CONFIG).started, parse_config(CONFIG).failover_s) == (1795699513, 30)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "line"),
+    [
+        (parse_events, DRAINED + "n2|2026-11-26T13:36:25|Unknown\n", 2),
+        (parse_events, DRAINED + "|2026-11-26T13:36:25|Unknown||Cluster Registered TRES|\n", 2),
+        (parse_events, "n2|26 Nov 13:36|Unknown|DOWN*|Not responding|root(0)\n", 1),
+        (parse_events, "n2|Unknown|Unknown|DOWN*|Not responding|root(0)\n", 1),
+        (parse_nodes, NODES + "Node node9 not found\n", 3),
+    ],
+)
+def test_foreign_line_is_refused_with_its_number(parse, text, line):
+    with pytest.raises(InputError, match=f", line {line}: expected"):
+        parse(text)
+
+
+@pytest.mark.parametrize("parse", [parse_events, parse_nodes])
+def test_answer_that_is_cut_off_is_refused(parse):
+    with pytest.raises(InputError, match="cut off"):
+        parse("n2|2026-11-26T13:36:25|Unk")
+    assert parse("") == []

@@ -1,0 +1,315 @@
+"""The common part of clauses about outages: a verdict from the outage log, and a section of the dossier."""
+
+import pathlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from kappa.core.ground.documents import Path
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import NOTHING, counted, duration, figure
+from kappa.core.ground.node_lists import folded
+from kappa.core.ground.order_statistics import Interval
+from reports.acceptance.campaign.layout import LOG, WEEKS
+from reports.acceptance.campaign.measured import left_out
+from reports.acceptance.campaign.seal import Proof
+from reports.acceptance.kinds import pages
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, Contract
+from reports.acceptance.outages.account import (
+    Counts,
+    Downtime,
+    Favour,
+    Interrupt,
+    Place,
+    TimeAccount,
+    disputed,
+    outages_of,
+    period_of,
+)
+from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
+from reports.acceptance.outages.statistics import (
+    CONFIDENCE,
+    CONFIDENCE_OF_NONE,
+    Mean,
+    chance_of,
+    laplace_trend,
+    mean_time,
+)
+from reports.show.provenance import Listing
+
+# A larger share of the period without observation leaves the clause incomplete.
+_MOST_NOT_OBSERVED = 0.01
+_INTERRUPTS_SHOWN = 60
+_BARS = 120
+# In the order of ``Downtime.shares``.
+_CLASSES = {
+    "scheduled": pages.BLUE,
+    "excluded or not counted": pages.GREY,
+    "unscheduled": pages.ORANGE,
+    "not observed": pages.YELLOW,
+}
+
+
+class OutageBlock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The block of a clause. ``counts``: outages attributed to the vendor, or of any attribution."""
+
+    of: Place
+    counts: Literal["vendor", "any"] = "any"
+
+    @property
+    def unit(self) -> str:
+        return "h" if self.of == "system" else "node-h"
+
+
+@dataclass(frozen=True)
+class OutageFigures:
+    """The figures for one party's view of disputed entries; times in hours, of the nodes in node-hours.
+
+    ``met`` is ``None`` while the period, or the test, is not at its end: ``lacking`` gives the reason.
+    """
+
+    met: bool | None
+    lacking: str
+    end: int
+    account: TimeAccount
+    interrupts: list[Interrupt]
+
+
+@dataclass(frozen=True)
+class OutageDetail:
+    """``figures`` are those with all that is disputed counted, ``for_vendor`` those without.
+
+    ``mtbf`` is over the interrupts that count, ``mtti`` over all. ``shares``: see ``Downtime.shares``.
+    """
+
+    begin: int
+    figures: OutageFigures
+    for_vendor: OutageFigures
+    disputed: list[str]
+    mtbf: Mean
+    mtti: Mean
+    trend: float | None
+    shares: list[list[float]]
+
+
+class OutageClause(Clause, frozen=True, kw_only=True):
+    """A clause about outages. A kind adds its block, plan, figures, and value."""
+
+    @property
+    def block(self) -> OutageBlock:
+        raise NotImplementedError
+
+    def figures(self, down: Downtime) -> OutageFigures:
+        raise NotImplementedError
+
+    def value_of(self, detail: OutageDetail) -> tuple[float | None, Interval]:
+        raise NotImplementedError
+
+    @property
+    def evidence(self) -> str:
+        return "outage log"
+
+    def misfits(self, contract: Contract) -> Iterator[tuple[Path, str]]:
+        if contract.observation is None:
+            yield (), f"{self.id} is about outages: expected contract.observation"
+
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
+        """Judge the clause by the log; judge disputed entries both ways."""
+        terms, parties = evidence.contract.observation, tuple(evidence.contract.parties)
+        assert terms
+        log, counts = evidence.read(load_log), self.block.counts
+        verdict = ClauseVerdict(self, None, remarks=(*log.remarks, *_future_entries(log)))
+        period = period_of(log, parties, terms)
+        if isinstance(period, str):
+            return replace(verdict, problems=(period,))
+
+        def down(counts: Counts, favour: Favour) -> Downtime:
+            return Downtime(outages_of(log, parties, terms, counts, favour), terms, period, self.block.of)
+
+        open_ids, for_buyer = disputed(log, parties, counts), down(counts, "buyer")
+        worst = self.figures(for_buyer)
+        # Where nothing was taken out, the interrupts that count are all.
+        of_all = down("all", "buyer") if for_buyer.removes else for_buyer
+        account, end, starts = worst.account, worst.end, [one.start for one in worst.interrupts]
+        detail = OutageDetail(
+            begin=period.begin,
+            figures=worst,
+            for_vendor=self.figures(down(counts, "vendor")) if open_ids else worst,
+            disputed=open_ids,
+            mtbf=mean_time(account.up, len(starts)),
+            mtti=mean_time(account.up, sum(one.start <= end for one in of_all.interrupts)),
+            trend=laplace_trend(for_buyer.uptime.before(starts).tolist(), account.up),
+            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1, dtype=np.float64)),
+        )
+        value, interval = self.value_of(detail)
+        problems = tuple(_problems(detail))
+        return replace(
+            verdict,
+            met=None if problems else worst.met,
+            value=value,
+            interval=interval,
+            problems=problems,
+            remarks=(*verdict.remarks, *_remarks(detail, bool(problems))),
+            detail=detail,
+        )
+
+    def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
+        """Check the chain of the outage log, and the raw answers that it names."""
+        proof = Proof([], [], [])
+        if not (dossier / LOG).exists():
+            return proof
+        try:
+            log = load_log(dossier)
+        except InputError as err:
+            return Proof([str(err)], [], [])
+        too_large = {file.path for file in left_out(dossier)}
+        proof.problems.extend(line for line in altered_raw(dossier, log) if line.rpartition(" ")[2] not in too_large)
+        proof.good.append(
+            f"{LOG}: {log.lines} lines, each with the hash of the line before; the last is {log.last_hash}"
+        )
+        if (dossier / WEEKS).exists():
+            proof.unchecked.append(f"signatures in {WEEKS}/ are from an earlier version; this version checks none")
+        return proof
+
+    def section(self, verdict: ClauseVerdict) -> pages.Section:
+        detail = verdict.detail
+        if detail is None:
+            return pages.Section()
+        facts, table = tuple(self._facts(detail)), _table(detail.figures.interrupts)
+        return pages.Section(facts, (self._timeline(detail),), (table,))
+
+    def _facts(self, detail: OutageDetail) -> Iterator[tuple[str, str]]:
+        figures, trend, other, unit = detail.figures, detail.trend, detail.for_vendor, self.block.unit
+        account, interrupts = figures.account, counted(len(figures.interrupts), "interrupt")
+        hours = (account.scheduled, account.removed, account.unscheduled, account.not_observed)
+        times = [f"{figure(h)} {unit} {name}" for h, name in zip((account.up, *hours), ("up", *_CLASSES), strict=True)]
+        yield "Period", f"{_minute(detail.begin)} to {_minute(figures.end)} UTC, {figure(account.period)} {unit}"
+        yield "Time", ", ".join(times)
+        yield "MTBF", f"{_mean(detail.mtbf, unit)}, {interrupts} that count"
+        yield "MTTI", f"{_mean(detail.mtti, unit)}, interrupts of any attribution"
+        yield "Availability", _percent(account.availability)
+        if trend is not None:
+            yield "Trend", f"Laplace {figure(trend, 3)}, by chance in {figure(100 * chance_of(trend), 2)} %"
+        if detail.disputed:
+            without = f"{counted(len(other.interrupts), 'interrupt')}, {_percent(other.account.availability)} available"
+            yield "Disputed", f"{_entries(detail.disputed)}, counted above; without: {without}"
+
+    def _timeline(self, detail: OutageDetail) -> pages.Chart:
+        """Return a chart of the share of system or nodes that was down, or not observed, over the period."""
+        begin, step_s = detail.begin, (max(detail.figures.end, detail.begin + 1) - detail.begin) / _BARS
+        columns = [[100 * share for share in shares] for shares in zip(*detail.shares, strict=True)]
+        right, shapes = pages.WIDTH - 20, []
+        y = pages.Axis((0, max(1.0, *map(sum, columns))), pages.HEIGHT - pages.BOTTOM, pages.TOP, logarithmic=False)
+        width = (right - pages.LEFT) / _BARS
+        for number, column in enumerate(columns):
+            below = 0.0
+            for share, (name, colour) in zip(column, _CLASSES.items(), strict=True):
+                if share > 0:
+                    x, top = round(pages.LEFT + number * width, 1), y.at(below + share)
+                    title = f"{_minute(begin + number * step_s)}: {figure(share, 3)} % {name}"
+                    shapes.append(pages.Box(x, top, width, max(1.0, y.at(below) - top), colour, title=title))
+                    below += share
+        return pages.Chart(
+            f"{self.text} (times)",
+            f"{_minute(begin)} to {_minute(detail.figures.end)} UTC",
+            "Down: blue scheduled, grey excluded or not counted, orange unscheduled. Yellow: not observed.",
+            tuple(shapes),
+            [(pages.LEFT + bar * width, f"{utc(begin + bar * step_s):%d %b}") for bar in range(0, _BARS, 20)],
+            y.ticks,
+            y_title="%",
+            right=right,
+        )
+
+    @property
+    def test_document(self) -> dict[str, float] | None:
+        """Return the figures of the test of a reliability clause."""
+        return None
+
+    def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
+        """Return times in hours, of a clause about nodes in node-hours; an infinite bound is ``null``."""
+        detail = verdict.detail
+        if detail is None:
+            return {}
+        means = {"mtbf": detail.mtbf, "mtti": detail.mtti}
+        document = {
+            "begin": detail.begin,
+            "end": detail.figures.end,
+            "test": self.test_document,
+            "interrupts": len(detail.figures.interrupts),
+            "hours": asdict(detail.figures.account),
+            **{name: {"value": mean.value, "low": mean.low, "high": mean.high} for name, mean in means.items()},
+            "trend": detail.trend,
+            "disputed": detail.disputed,
+        }
+        return {"outages": document}
+
+
+def _future_entries(log: OutageLog) -> Iterator[str]:
+    outages = [entry for entry in log.latest.values() if entry.what in OUTAGES and not entry.scheduled]
+    ids = [entry.id for entry in outages if entry.start and entry.start > entry.recorded]
+    if ids:
+        yield f"{_entries(ids)} begin after they were recorded: a clock was wrong"
+
+
+def _problems(detail: OutageDetail) -> Iterator[str]:
+    worst, best = detail.figures, detail.for_vendor
+    if worst.met is None:
+        yield worst.lacking
+    elif worst.met is not best.met:
+        without = "met" if best.met else best.lacking
+        yield f"{_entries(detail.disputed)} not agreed by all parties decide: not met with, {without} without"
+    share = worst.account.not_observed / worst.account.period if worst.account.period else 1.0
+    if share > _MOST_NOT_OBSERVED:
+        yield f"{figure(100 * share, 3)} % of the period was not observed; at most 1 % is allowed"
+
+
+def _remarks(detail: OutageDetail, is_open: bool) -> Iterator[str]:
+    trend = detail.trend
+    if trend is not None and chance_of(trend) < 1 - CONFIDENCE:
+        way = "ever faster" if trend > 0 else "ever slower"
+        yield f"interrupts come {way} (Laplace {figure(trend, 3)}): the test assumes a steady rate"
+    if detail.disputed and not is_open:
+        yield f"{_entries(detail.disputed)} disputed: the verdict is the same without"
+
+
+def _entries(ids: Sequence[str]) -> str:
+    return f"{counted(len(ids), 'entry', 'entries')} ({_listed(ids)})"
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:8]) + (", …" if len(ids) > 8 else "")
+
+
+def _percent(value: float | None) -> str:
+    return NOTHING if value is None else f"{figure(value)} %"
+
+
+def _mean(mean: Mean, unit: str) -> str:
+    if mean.value is None or mean.high is None:
+        return f"≥ {figure(mean.low)} {unit} ({100 * CONFIDENCE_OF_NONE:g} %)"
+    return f"{figure(mean.value)} {unit} ({figure(mean.low)} … {figure(mean.high)}, {100 * CONFIDENCE:g} %)"
+
+
+def _minute(moment: float) -> str:
+    return f"{utc(moment):%Y-%m-%d %H:%M}"
+
+
+def _table(interrupts: list[Interrupt]) -> Listing:
+    rows = [
+        (
+            _minute(one.start),
+            duration(one.end - one.start) if one.end > one.start else NOTHING,
+            folded(one.nodes) or "system",
+            one.cause,
+            (one.entries[0].attribution if one.entries else None) or NOTHING,
+            _listed([entry.id for entry in one.entries]),
+        )
+        for one in interrupts[:_INTERRUPTS_SHOWN]
+    ]
+    more = len(interrupts) - len(rows)
+    note = f"and {counted(more, 'more interrupt')}; {LOG} has all entries" if more else ""
+    header = ("Begin (UTC)", "Duration", "Nodes", "Cause", "Attribution", "Entries")
+    return Listing("Interrupts", header, rows, note=note)
