@@ -1,5 +1,5 @@
-"""Keep the outage log of an acceptance run, DIR/outages.jsonl. Kappa only appends to it, and each line has the hash of the
-line before. docs/acceptance.md has the terms.
+"""Keep the outage log of an acceptance run, DIR/outages.jsonl. Kappa only appends to it, and each line has the hash of
+the line before. docs/acceptance.md has the terms.
 
 Exit status: 0 done; 1 collect: the time is not observed yet; 2 an error.
 

@@ -221,7 +221,9 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         met = None if problems or altered or value is None else self.holds(value)
         return ClauseVerdict(self, met, value, interval, (*problems, *altered), tuple(remarks), tuple(samples))
 
-    def _samples(self, matching: Sequence[tuple[Attempt, Case]], evidence: ClauseEvidence) -> tuple[list[Sample], list[str]]:
+    def _samples(
+        self, matching: Sequence[tuple[Attempt, Case]], evidence: ClauseEvidence
+    ) -> tuple[list[Sample], list[str]]:
         """Return the samples of the required repeats, from the last finished attempt at each, and the problems."""
         latest = {attempt.repeat: (attempt, case) for attempt, case in matching}
         samples, problems, sessions = [], [], set[str]()

@@ -23,8 +23,8 @@ OTHER_PROGRAMS = {"cluster", "spack install"}
 def commands(parser, *words):
     """Yield the words of every command and group below ``parser``."""
     parser.declare()
-    before = [action.metavar for action in parser._actions if not action.option_strings and action.metavar.isupper()]
-    words = (*words, *(name for name in before if name not in ("COMMAND", "ACTION")))
+    positional = [action.metavar for action in parser._actions if not action.option_strings]
+    words = (*words, *(metavar for metavar in positional if metavar == "DIR"))
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, below in action.choices.items():
