@@ -242,7 +242,7 @@ def _booted(attempt: OperationAttempt, node: str) -> int:
 def _node(answer: str, node: str) -> NodeStart:
     """Return the times of a node; unknown ones if the answer has no such node."""
     starts = {start.node: start for start in parse_nodes(answer)}
-    return starts.get(node, NodeStart(0, node, None, None))
+    return starts.get(node, NodeStart(node, None, None))
 
 
 def _controller_started(attempt: OperationAttempt, record: TimeRecord) -> int:

@@ -160,7 +160,7 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         named = [("least", test.least, test.buyer_risk), ("promised", test.promised, 1 - test.vendor_risk)]
         curve = tuple((x.at(mtbf), y.at(acceptance(test.allowed, test.length, mtbf))) for mtbf in steps)
         labels = [
-            pages.Label(x.at(mtbf) + 8, y.at(chance) + 12, f"{name}: {_percent(chance)}")
+            pages.ChartLabel(x.at(mtbf) + 8, y.at(chance) + 12, f"{name}: {_percent(chance)}")
             for name, mtbf, chance in named
         ]
         return pages.Chart(
