@@ -4,14 +4,15 @@ import os
 import signal
 
 import pytest
-from reports.acceptance.outage_log import LOG, load_log
 
 from kappa.app.conduct import leftovers
 from kappa.core.ground import folders
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import opened, read_bytes, read_text
 from kappa.core.record.load import load_session
+from reports.acceptance.campaign.layout import LOG
 from reports.acceptance.kinds.energy_readings import load_meters
+from reports.acceptance.outages.log import load_log
 from reports.waveforms.recording import read_run
 
 PATIENCE_S = 60
