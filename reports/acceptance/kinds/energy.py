@@ -129,7 +129,8 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
 
     def _energy(self, case: Case, evidence: ClauseEvidence) -> JobEnergy:
         """:raises NoValueError: the energy of the case's job is not known."""
-        if not case.job_s:
+        # Slurm counts whole seconds.
+        if not case.job_s or case.job_s < 1:
             raise NoValueError("Slurm's accounting did not record how long the job ran")
         if self.energy.source == "slurm":
             joules, plugin = self._by_slurm(case)

@@ -113,7 +113,7 @@ class Meter:
             self.energy_kwh.append((time, line.redfish.energy.value))
 
     def energy(self, start: float, end: float, gap_s: float, package_w: float) -> tuple[float, float, float]:
-        """Return the energy between two times, and its least and its most by the readings around them, in J.
+        """Return the energy from ``start`` to the later ``end``, and its least and most by the readings around, in J.
 
         :param gap_s: the longest allowed time between two readings.
         :param package_w: the most power of a processor.
@@ -133,7 +133,7 @@ class Meter:
         return joules, joules, joules
 
     def _window(self, readings: _Readings[T], start: float, end: float, gap_s: float) -> _Readings[T]:
-        """Return the readings from the last one before ``start`` to the first one after ``end``, without a gap."""
+        """Return the two or more readings from the last before ``start`` to the first after ``end``, without a gap."""
         ordered = sorted(readings, key=_TIME)
         first = bisect.bisect_right(ordered, start, key=_TIME) - 1
         last = bisect.bisect_left(ordered, end, key=_TIME)
@@ -142,7 +142,7 @@ class Meter:
         if last == len(ordered):
             raise NoValueError(f"{self.name}: no reading after the job's end")
         window = ordered[first : last + 1]
-        widest = max((after - before for (before, _), (after, _) in itertools.pairwise(window)), default=0.0)
+        widest = max(after - before for (before, _), (after, _) in itertools.pairwise(window))
         if widest > gap_s:
             agreed = f"at most {duration(gap_s)} are agreed"
             raise NoValueError(f"{self.name}: no reading for {duration(widest)} during the job, {agreed}")
@@ -216,19 +216,15 @@ def _between(counter: _Readings[float], start: float, end: float) -> tuple[float
     """Return the growth of a counter between two times, by lines between its readings, and its bounds."""
     inside = [value for time, value in counter if start <= time <= end]
     low = inside[-1] - inside[0] if inside else 0.0
-    return _at(counter, end) - _at(counter, start), low, counter[-1][1] - counter[0][1]
+    return _at(end, *counter[-2:]) - _at(start, *counter[:2]), low, counter[-1][1] - counter[0][1]
 
 
 def _trapezoid(power: _Readings[float], start: float, end: float) -> float:
     inside = [reading for reading in power if start < reading[0] < end]
-    line = [(start, _at(power, start)), *inside, (end, _at(power, end))]
+    line = [(start, _at(start, *power[:2])), *inside, (end, _at(end, *power[-2:]))]
     return sum((then - now) * (a + b) / 2 for (now, a), (then, b) in itertools.pairwise(line))
 
 
-def _at(readings: _Readings[float], time: float) -> float:
-    """Return the value at ``time`` on the line between the readings around it."""
-    place = max(1, bisect.bisect_left(readings, time, key=_TIME))
-    if place == len(readings):
-        return readings[-1][1]
-    (before, low), (after, high) = readings[place - 1], readings[place]
-    return low + (high - low) * (time - before) / (after - before)
+def _at(time: float, before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Return the value at ``time`` on the line between two readings."""
+    return before[1] + (after[1] - before[1]) * (time - before[0]) / (after[0] - before[0])

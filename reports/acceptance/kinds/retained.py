@@ -39,7 +39,7 @@ from reports.acceptance.kinds.clause import (
     Planning,
 )
 from reports.acceptance.kinds.pages import Section
-from reports.acceptance.kinds.retained_chance import DRAWS, METHOD, any_of, described, wrong_answers
+from reports.acceptance.kinds.retained_chance import DRAWS, any_of, described, wrong_answers
 from reports.acceptance.kinds.series import Series
 from reports.show.provenance import Listing
 
@@ -151,7 +151,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         lines = [f"    {figures}: due by {due}, then every {counted(terms.every_months, 'month')}"]
         lines += [f"    {name} {described(answers)}" for name, answers in chances.items()]
         if known := [answers for answers in chances.values() if answers]:
-            lines += [f"    an unchanged machine fails the clause in {any_of(known)}", f"    {METHOD}"]
+            lines.append(f"    an unchanged machine fails the clause in {any_of(known)}")
         return ClausePlan(tuple(lines), {"share": terms.share, "due": str(due), "draws": DRAWS, "chances": chances})
 
     def keep_inputs(self, planning: Planning) -> None:
@@ -363,12 +363,11 @@ def _inputs(verdict: ClauseVerdict, contract: Contract, attempts: Sequence[Attem
             continue
         inputs["case"].add(one_line(str(attempt.series), 200))
         inputs["nodes"].add(str(len(case.nodes)))
-        inputs["program"].add(case.provenance.sha256[:_DIGITS] or _UNKNOWN)
-        for path, digest in case.provenance.files.items():
-            name = pathlib.PurePath(path).name
+        files = [(f"file {pathlib.PurePath(path).name}", digest) for path, digest in case.provenance.files.items()]
+        for name, digest in [("program", case.provenance.sha256), *files]:
             # A lock file changes with any package; the hashes of the programs tell which packages ran.
-            if name != SPACK_LOCK:
-                inputs[one_line(f"file {name}", 100)].add(digest[:_DIGITS] or _UNKNOWN)
+            if name != f"file {SPACK_LOCK}":
+                inputs[one_line(name, 100)].add(one_line(digest[:_DIGITS], _DIGITS) or _UNKNOWN)
     return inputs
 
 

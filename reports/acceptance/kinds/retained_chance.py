@@ -20,9 +20,6 @@ from kappa.core.ground.order_statistics import Statistic, value_of
 from reports.acceptance.kinds.clause import ClauseVerdict
 
 DRAWS = 200_000
-METHOD = (
-    f"chances: simulated, {DRAWS} draws; normal noise with the accepted repeats' spread, in brackets with its limit"
-)
 
 
 def wrong_answers(accepted: ClauseVerdict, share: float) -> dict[str, Any] | None:

@@ -143,7 +143,7 @@ READINGS = {"source": "redfish"}
 
 
 @pytest.mark.parametrize(
-    ("source", "case", "readings", "words"),
+    ("source", "case", "readings", "message"),
     [
         ({}, {"energy_j": None}, [], "no energy of the job"),
         ({}, {"energy_j": 0}, [], "no energy of the job"),
@@ -173,10 +173,10 @@ READINGS = {"source": "redfish"}
         (READINGS, {}, [rapl(second, 200, "node1") for second in ALL], "no readings of node[1-2]"),
     ],
 )
-def test_energy_that_is_not_known_is_incomplete(judged, source, case, readings, words):
+def test_energy_that_is_not_known_is_incomplete(judged, source, case, readings, message):
     verdict = judged(demand(**source), job(**case), readings=readings)
     assert (verdict.outcome, verdict.value) == (ClauseOutcome.INCOMPLETE, None)
-    assert words in verdict.problems[0]
+    assert message in verdict.problems[0]
 
 
 def test_readings_around_the_threshold_leave_it_open(judged):
@@ -200,7 +200,7 @@ GOOD_LINE = sensor(0, 200, 1)
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [
         ("{\n", "truncated"),
         ("[]\n", "Expected `object`"),
@@ -221,10 +221,10 @@ GOOD_LINE = sensor(0, 200, 1)
         (sensor(0, 1, nodes="node1"), "expected those of its first line"),
     ],
 )
-def test_a_line_that_is_no_reading_is_named(judged, line, words):
+def test_a_line_that_is_no_reading_is_named(judged, line, message):
     with pytest.raises(InputError, match=r"site\.jsonl: line 2: ") as error:
         judged(demand("redfish"), readings=[sensor(-5, 200), line])
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 def test_dossier_has_readings_and_level(filled, tmp_path):
@@ -252,7 +252,7 @@ OF_REPEATS = "expected energy with comparison at_most, and a statistic over the 
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({}, ""),
         ({"source": "ipmi"}, "energy.source"),
@@ -272,13 +272,13 @@ OF_REPEATS = "expected energy with comparison at_most, and a statistic over the 
         ({"metric": "latency_8B", "unit": "J/works"}, "unit of latency_8B"),
     ],
 )
-def test_a_bad_clause_names_its_key(tmp_path, changes, words):
+def test_a_bad_clause_names_its_key(tmp_path, changes, message):
     path = tmp_path / "c.yaml"
     path.write_text(yaml.safe_dump(contract(demand(**changes))))
     site = Site(REPOSITORY / "site_configs/embedded").description
-    if not words:
+    if not message:
         assert load_contract(path, site).clauses[0].required == "≤ 50\N{NARROW NO-BREAK SPACE}000 J"
         return
     with pytest.raises(InputError, match=r"c\.yaml: line \d+: ") as error:
         load_contract(path, site)
-    assert words in str(error.value)
+    assert message in str(error.value)

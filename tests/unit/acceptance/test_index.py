@@ -77,7 +77,7 @@ def test_terms_of_both_kinds(load):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "words"),
+    ("old", "new", "line", "message"),
     [
         ("share: 0.9", "share: 90", 6, "share: expected a share above 0 and at most 1, found 90"),
         ("share: 0.9", "share: 0", 6, "share: expected a share above 0"),
@@ -96,8 +96,8 @@ def test_terms_of_both_kinds(load):
         ("least: 2}", "least: 2}\n    repeats: 3", 14, "unknown key 'repeats'"),
     ],
 )
-def test_an_error_names_its_line(load, old, new, line, words):
+def test_an_error_names_its_line(load, old, new, line, message):
     assert old in GOOD
     with pytest.raises(InputError, match=rf"acceptance\.yaml: line {line}: ") as error:
         load(GOOD.replace(old, new, 1))
-    assert words in str(error.value)
+    assert message in str(error.value)

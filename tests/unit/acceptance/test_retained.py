@@ -105,10 +105,10 @@ def only(campaign):
 def test_each_figure_keeps_its_share(rerun, values, outcome, met, lowest):
     verdict = only(rerun(*values))
     figures = verdict.detail.figures
-    assert (verdict.outcome, [one.met for one in figures]) == (outcome, met)
+    assert (verdict.outcome, [figure.met for figure in figures]) == (outcome, met)
     assert verdict.value == (lowest and pytest.approx(lowest, abs=0.01))
-    assert [one.now.clause.threshold for one in figures] == pytest.approx([10, 8.1])
-    assert [one.accepted.clause.id for one in figures] == ["B1", "B2"]
+    assert [figure.now.clause.threshold for figure in figures] == pytest.approx([10, 8.1])
+    assert [figure.accepted.clause.id for figure in figures] == ["B1", "B2"]
 
 
 def test_another_program_needs_the_agreement_of_all(rerun, retained):
@@ -187,7 +187,7 @@ def test_a_damaged_copy_is_incomplete_and_a_damaged_dossier_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("values", "clauses", "changes", "words"),
+    ("values", "clauses", "changes", "message"),
     [
         ([99] * 6, CLAUSES, {}, "it is NOT ACCEPTED"),
         ([-9] * 6, CLAUSES[:1], {}, "B1: a share of a figure below 0 is not defined"),
@@ -196,10 +196,10 @@ def test_a_damaged_copy_is_incomplete_and_a_damaged_dossier_is_refused(
     ],
 )
 def test_a_dossier_without_figures_or_signature_is_refused(
-    tmp_path, sign_as_buyer, retained, values, clauses, changes, words
+    tmp_path, sign_as_buyer, retained, values, clauses, changes, message
 ):
     sign_as_buyer(Filled(tmp_path / "old").demand(*clauses).measure(*values), tmp_path / "signed")
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=message):
         keep_inputs(Filled(tmp_path / "campaign").demand(retained(**changes)))
 
 
@@ -243,7 +243,7 @@ def test_dossier_has_the_accepted_one_and_each_figure(dossier, signed):
     assert all(f">{cell}</td>" in page for cell in ("≤ 10 us", "9 us", "≥ 8.1 us", "100 %", "✔ met"))
     [document] = json.loads((dossier / "verdict.json").read_text())["clauses"]
     figures = document["retained"]["figures"]
-    assert [(one["accepted"], one["share"], one["met"]) for one in figures] == [(9, 1, True)] * 2
+    assert [(figure["accepted"], figure["share"], figure["met"]) for figure in figures] == [(9, 1, True)] * 2
 
 
 def test_verify_names_a_changed_byte_of_the_accepted_dossier(dossier):
@@ -279,11 +279,12 @@ def test_chance_that_a_machine_fails(spread, speed, fails, at_least):
 
 @pytest.mark.parametrize(
     ("statistic", "at_least", "mean"),
-    # Of the extremes of six standard normal values (Harter 1961).
+    # Of the extremes and the third of six standard normal values (Harter 1961).
     [
         (Statistic("minimum"), False, -1.26721),
         (Statistic("maximum"), True, 1.26721),
         (Statistic("percentile", percentile=90), True, 1.26721),
+        (Statistic("percentile", percentile=50), True, -0.20155),
         (Statistic("every_node", nodes=2), True, -1.26721),
         (Statistic("every_node", nodes=2), False, 1.26721),
     ],
@@ -300,11 +301,8 @@ def test_plan_states_the_chance_and_the_day(tmp_path, signed, retained):
     # The standard deviation of the repeats is 0.141 us of 9 us; its limit is 2.09 times as much with 5 degrees.
     assert chances["spread"] == pytest.approx(0.01571, abs=1e-5)
     assert chances["most_spread"] / chances["spread"] == pytest.approx(2.089, abs=1e-3)
-    assert [(round(speed, 2), fails) for speed, fails, *_ in chances["chances"]] == [
-        (1, True),
-        (0.92, True),
-        (0.88, False),
-    ]
+    assert [round(speed, 2) for speed, fails, *_ in chances["chances"] if fails] == [1, 0.92]
+    assert [round(speed, 2) for speed, fails, *_ in chances["chances"] if not fails] == [0.88]
     assert f"due by {plan.document['due']}, then every 24 months" in plan.lines[0]
 
 
