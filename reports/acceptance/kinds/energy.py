@@ -1,7 +1,4 @@
-"""A clause about energy: a clause about a series whose figure is the energy of a case's job, in J for each result.
-
-An example is in docs/acceptance.md.
-"""
+"""A clause about the energy of a case's job, in J for each result; docs/acceptance.md has an example."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Read the power and energy that the site's collector recorded, and compute the energy between two times.
-
-A line of ``energy/*.jsonl`` in a campaign is one reading of one meter; docs/acceptance.md has examples.
-"""
+"""Compute energies from the readings of meters in ``energy/*.jsonl``; docs/acceptance.md describes the lines."""
 
 import bisect
 import datetime
@@ -26,8 +23,8 @@ from reports.acceptance.campaign.layout import ENERGY
 from reports.acceptance.kinds.series import NoValueError
 
 RAPL, SENSOR, BMC = "RAPL", "PowerWatts and EnergykWh", "PowerControl"
-# Far above any meter of a computer, in W and in kWh.
-_MOST, _MOST_DIGITS = Decimal("1e12"), 30
+# The power of ten of a reading in W or kWh: far above any meter of a computer.
+_MOST_DIGITS = 12
 _J_PER_KWH = 3.6e6
 # An energy of fewer steps of a meter is not known to 1 %.
 _LEAST_STEPS = 100
@@ -43,9 +40,9 @@ class _RedfishValue(Struct, frozen=True):
     value: Decimal | None = msgspec.field(name="Reading", default=None)
 
     def __post_init__(self) -> None:
+        value = self.value
         # An exponent that no meter has would overflow a float.
-        known = self.value is None or (self.value.is_finite() and abs(self.value.adjusted()) <= _MOST_DIGITS)
-        if not known or not 0 <= (self.value or 0) <= _MOST:
+        if value is not None and not (value.is_finite() and value >= 0 and value.adjusted() <= _MOST_DIGITS):
             raise ValueError("expected a number of at least 0")
 
 

@@ -1,7 +1,4 @@
-"""A clause about an index: the geometric mean of other clauses' rates over the figures of a reference machine.
-
-An example is in docs/acceptance.md.
-"""
+"""A clause about an index of other clauses' rates, as SSP and SSI; docs/acceptance.md has an example."""
 
 import math
 from collections.abc import Iterator

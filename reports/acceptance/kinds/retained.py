@@ -1,7 +1,4 @@
-"""A clause about retained speed: a rerun of an accepted dossier's series, whose figures keep a share of the accepted.
-
-An example is in docs/acceptance.md.
-"""
+"""A clause about retained speed: a rerun of an accepted dossier's series; docs/acceptance.md has an example."""
 
 import calendar
 import collections
@@ -231,8 +228,8 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
                 remarks.append(f"{another}, as agreed")
             else:
                 problems.append(f"{another}: it counts if retained.agreed has the agreement of all parties")
-        outcomes = [retained.met for retained in figures]
-        met = False if False in outcomes else all(outcomes) or None
+        outcomes = {retained.met for retained in figures}
+        met = False if False in outcomes else None if None in outcomes else True
         shares = [retained.share for retained in figures if retained.share is not None]
         # Without rounding, a figure that is just met shows as 89.99999999999999 %.
         value = round(100 * min(shares), 9) if shares else None

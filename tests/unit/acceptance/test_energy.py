@@ -20,6 +20,7 @@ from tests.unit.reports.samples import REPOSITORY, latency
 DAY = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
 LEVEL = {"granularity": 2, "fraction": 1, "subsystems": 3, "meter": 2}
 RANGE_UJ = 262_143_328_850
+RAPL = {"source": "rapl", "level": None, "gap_s": 3600}
 ALL = range(880, 1021, 20)
 
 
@@ -94,32 +95,20 @@ def test_energy_for_each_result(judged, results, value):
 
 # 900 s of 300 W are 270 kJ on each node: more than the counter holds, so it wraps once or twice. The last readings
 # before start and after end are at 85 s and 1015 s, those within at 115 s and 985 s.
-WRAPS = [
-    rapl(second, 300, node, begin)
-    for second in range(85, 1030, 30)
-    for node, begin in (("node1", 0), ("node2", RANGE_UJ - 10**9))
-]
+BEGINS = {"node1": 0, "node2": RANGE_UJ - 10**9}
+WRAPS = [rapl(second, 300, node, begin) for second in range(85, 1030, 30) for node, begin in BEGINS.items()]
 # 262143 J at 300 W are 873.8 s, at 290 W 903.9 s.
 ENDS_ONLY = [rapl(second, 100, node) for second in (100, 1000) for node in ("node1", "node2")]
 # 1 Wh each 10 s is 360 W; lines may have any order. A step of 0.0001 kWh is 360 J.
-FEEDS = [
-    sensor(second, 999, round(7.0001 + second / 10_000, 4), meter)
-    for meter in ("b", "a")
-    for second in range(1010, 0, -10)
-]
+TIMES = [(meter, second) for meter in ("b", "a") for second in range(1010, 0, -10)]
+FEEDS = [sensor(second, 999, round(7.0001 + second / 10_000, 4), meter) for meter, second in TIMES]
 
 
 @pytest.mark.parametrize(
     ("source", "seconds", "readings", "joules", "bounds"),
     [
-        ({"source": "rapl", "level": None}, 900, WRAPS, 540_000, (2 * 870 * 300, 2 * 930 * 300)),
-        (
-            {"source": "rapl", "level": None, "gap_s": 3600, "package_w": 290},
-            900,
-            ENDS_ONLY,
-            180_000,
-            (180_000, 180_000),
-        ),
+        ({**RAPL, "gap_s": 60}, 900, WRAPS, 540_000, (2 * 870 * 300, 2 * 930 * 300)),
+        ({**RAPL, "package_w": 290}, 900, ENDS_ONLY, 180_000, None),
         ({}, 900, FEEDS, 2 * 324_000, (2 * (324_000 - 360), 2 * (324_000 + 360))),
         # 100 W at 890 s to 320 W at 1000 s: 120 W when the job begins, so (120 + 320) / 2 x 100 s.
         ({}, 100, [sensor(890, 100), sensor(950, 220), sensor(1000, 320)], 22_000, None),
@@ -138,8 +127,8 @@ def test_energy_by_readings_and_its_bounds(judged, source, seconds, readings, jo
     assert (energy.joules, energy.low_j, energy.high_j) == pytest.approx(expected, abs=0.01)
 
 
-RAPL_ALONE = {"source": "rapl", "level": None, "gap_s": 3600, "package_w": 300}
 READINGS = {"source": "redfish"}
+TWICE = [line for second in ALL for line in (bmc(second, 200, "node1"), sensor(second, 200))]
 
 
 @pytest.mark.parametrize(
@@ -153,16 +142,11 @@ READINGS = {"source": "redfish"}
         ({}, {"by": ""}, [], "does not say which plug-in"),
         ({}, {"provenance": {"other_jobs": "71 72"}}, [], "not the job's own: 71 72"),
         ({}, {"result": "fail", "fail_phase": "sanity"}, [], "failed in phase sanity"),
-        (RAPL_ALONE, {"seconds": 900}, ENDS_ONLY, "wraps in 14 min 34 s, so the energy is not known"),
+        ({**RAPL, "package_w": 300}, {"seconds": 900}, ENDS_ONLY, "wraps in 14 min 34 s, so the energy is not known"),
         (READINGS, {}, [], "no readings of node[1-2]"),
         (READINGS, {}, [bmc(second, 200, "node1") for second in ALL], "no readings of node2"),
         (READINGS, {}, [sensor(second, 200, nodes="node[1-3]") for second in ALL], "pdu1 also measures node3"),
-        (
-            READINGS,
-            {},
-            [line for second in ALL for line in (bmc(second, 200, "node1"), sensor(second, 200))],
-            "bmc-node1 and pdu1 both measure node1",
-        ),
+        (READINGS, {}, TWICE, "bmc-node1 and pdu1 both measure node1"),
         (READINGS, {}, [sensor(at, 200) for at in range(920, 1021, 20)], "pdu1: no reading before the job's start"),
         (READINGS, {}, [sensor(at, 200) for at in range(880, 1000, 20)], "pdu1: no reading after the job's end"),
         (READINGS, {}, [sensor(at, 200) for at in (900, 961, 1000)], "pdu1: no reading for 1 min 1 s during the job"),
@@ -228,16 +212,17 @@ def test_a_line_that_is_no_reading_is_named(judged, line, message):
 
 
 def test_dossier_has_readings_and_level(filled, tmp_path):
-    campaign = filled(demand("redfish"), clause(id="B2", repeats=1), readings=[sensor(second, 200) for second in ALL])
+    readings = [sensor(second, 100, meter=meter) for meter in ("b", "a") for second in ALL]
+    campaign = filled(demand("redfish"), clause(id="B2", repeats=1), readings=readings)
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     page = (tmp_path / "d/dossier.html").read_text()
     assert "level 1, the lowest of: granularity 2, fraction 1, subsystems 3, meter 2" in page
     assert '<p class="warning">' not in page
     energy = json.loads((tmp_path / "d/verdict.json").read_text())["clauses"][0]["samples"][0]["energy"]
-    assert (energy["joules"], energy["seconds"]) == (20_000, 100)
+    assert (energy["joules"], energy["seconds"], energy["source"]) == (20_000, 100, "redfish: a, b")
     assert verify(tmp_path / "d").problems == []
-    readings = tmp_path / "d/energy/site.jsonl"
-    readings.write_text(readings.read_text().replace("200", "100"))
+    altered = tmp_path / "d/energy/site.jsonl"
+    altered.write_text(altered.read_text().replace("100", "101"))
     assert any("energy/site.jsonl" in problem for problem in verify(tmp_path / "d").problems)
 
 
