@@ -20,7 +20,7 @@ from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic
 from kappa.core.ground.whole_files import sync_folder, sync_tree
 from kappa.core.record.series import CaseSeries
-from reports.acceptance.campaign.folder import SPACK_LOCK, Attempt
+from reports.acceptance.campaign.folder import SPACK_LOCK
 from reports.acceptance.campaign.layout import ACCEPTED
 from reports.acceptance.campaign.seal import Proof, check_seal_by_public_keys
 from reports.acceptance.campaign.signature import MANIFEST, differences, is_signature
@@ -215,8 +215,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         ids: dict[tuple[str, str], list[str]] = {}
         for before in _figures_of(accepted):
             now, name = evidence.verdict(self._rerun(before)), before.clause.id
-            inputs = _inputs(before, accepted.contract, accepted.attempts)
-            changes = _changes(inputs, _inputs(now, evidence.contract, evidence.attempts))
+            changes = _changes(_inputs(before, accepted), _inputs(now, evidence))
             for change in changes.items() if now.samples else ():
                 ids.setdefault(change, []).append(name)
             figures.append(RetainedFigure(before, now, changes, now.met if changes.keys() <= agreed else None))
@@ -233,7 +232,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         shares = [retained.share for retained in figures if retained.share is not None]
         # Without rounding, a figure that is just met shows as 89.99999999999999 %.
         value = round(100 * min(shares), 9) if shares else None
-        measured_on = _day([retained.now for retained in figures], evidence.attempts)
+        measured_on = _day([retained.now for retained in figures], evidence)
         next_due = measured_on and _months_after(measured_on, self.retained.every_months)
         detail = RetainedFigures(figures, _accepted_on(accepted), next_due)
         return ClauseVerdict(self, met, value, problems=tuple(problems), remarks=tuple(remarks), detail=detail)
@@ -332,7 +331,7 @@ def _figures_of(accepted: ContractVerdict) -> list[ClauseVerdict]:
 
 def _accepted_on(accepted: ContractVerdict) -> datetime.date:
     """Return the day of the last session behind the accepted figures, or else the contract's date."""
-    return _day(_figures_of(accepted), accepted.attempts) or accepted.contract.date
+    return _day(_figures_of(accepted), accepted) or accepted.contract.date
 
 
 def _months_after(day: datetime.date, months: int) -> datetime.date:
@@ -341,20 +340,21 @@ def _months_after(day: datetime.date, months: int) -> datetime.date:
     return datetime.date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
 
 
-def _day(verdicts: Iterable[ClauseVerdict], attempts: Sequence[Attempt]) -> datetime.date | None:
+def _day(verdicts: Iterable[ClauseVerdict], run: ContractVerdict | ClauseEvidence) -> datetime.date | None:
+    """Return the day of the last session of the verdicts."""
     names = {sample.attempt for verdict in verdicts for sample in verdict.samples}
-    starts = [attempt.started for attempt in attempts if attempt.folder.name in names]
+    starts = [attempt.started for attempt in run.attempts if attempt.folder.name in names]
     try:
         return max((datetime.datetime.strptime(start, "%Y%m%dT%H%M%S%z").date() for start in starts), default=None)
     except ValueError:
         return None
 
 
-def _inputs(verdict: ClauseVerdict, contract: Contract, attempts: Sequence[Attempt]) -> Mapping[str, set[str]]:
+def _inputs(verdict: ClauseVerdict, run: ContractVerdict | ClauseEvidence) -> Mapping[str, set[str]]:
     """Return the programs and inputs of a clause's repeats: name -> its values, several if the repeats differ."""
     names = {sample.attempt for sample in verdict.samples}
-    inputs = collections.defaultdict(set, mode={contract.mode or "none"}, system={contract.system})
-    cases = [(attempt, case) for attempt in attempts if attempt.folder.name in names for case in attempt.cases]
+    inputs = collections.defaultdict(set, mode={run.contract.mode or "none"}, system={run.contract.system})
+    cases = [(attempt, case) for attempt in run.attempts if attempt.folder.name in names for case in attempt.cases]
     for attempt, case in cases:
         if CaseSeries.of(case) != attempt.series:
             continue

@@ -136,6 +136,7 @@ TWICE = [line for second in ALL for line in (bmc(second, 200, "node1"), sensor(s
     [
         ({}, {"energy_j": None}, [], "no energy of the job"),
         ({}, {"energy_j": 0}, [], "no energy of the job"),
+        (READINGS, {"seconds": -1}, [], "did not record how long the job ran"),
         ({}, {"seconds": None}, [], "did not record how long the job ran"),
         ({}, {"by": "acct_gather_energy/rapl"}, [], "acct_gather_energy/rapl measured the energy: expected no level"),
         ({"level": None}, {}, [], "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
