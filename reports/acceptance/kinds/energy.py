@@ -214,18 +214,19 @@ def _bounds(sample: Sample) -> Interval:
 
 
 def _table(verdict: ClauseVerdict) -> Listing:
-    header = ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)", "Source")
-    energies = [(sample.repeat, JobEnergy(**sample.figures["energy"])) for sample in verdict.samples]
+    header = ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)", "Nodes", "Source")
+    energies = [(sample, JobEnergy(**sample.figures["energy"])) for sample in verdict.samples]
     rows = [
         (
-            str(repeat),
+            str(sample.repeat),
             figure(energy.joules, 6),
             f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
             figure(energy.seconds, 6),
             figure(energy.joules / energy.seconds),
+            node_lists.folded(sample.nodes),
             energy.source,
         )
-        for repeat, energy in energies
+        for sample, energy in energies
     ]
     note = "Energy: of the job's nodes from its start to its end. At least, at most: by the readings around both."
-    return Listing("Energy", header, rows, frozenset(header[:-1]), note)
+    return Listing("Energy", header, rows, frozenset(header[:5]), note)
