@@ -1,17 +1,7 @@
-"""A clause about energy: a clause about a series whose figure is the energy of a case's job, in J for each result.
-
-::
-
-    selector: {check: Hpl, partition: cpu, metric: run}     # run: the whole job is one result
-    energy:
-      source: slurm                                         # or rapl, redfish
-      level: {granularity: 1, fraction: 2, subsystems: 1, meter: 1}
-    comparison: at_most
-    threshold: {value: 5000000, unit: J}                    # J/UNIT for another metric, which counts results
-"""
+"""A clause about the energy of a case's job, in J for each result; docs/acceptance.md has an example."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -21,12 +11,13 @@ from kappa.core.ground import node_lists
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.ground.figures import counted, figure
+from kappa.core.ground.order_statistics import Interval
 from kappa.core.record.model import Case
 from kappa.core.vocabulary.checks import CataloguedCheck
 from reports.acceptance.kinds.clause import ClauseEvidence, ClauseVerdict, Contract, Sample
 from reports.acceptance.kinds.energy_readings import BMC, RAPL, SENSOR, Meter, load_meters
 from reports.acceptance.kinds.pages import Section
-from reports.acceptance.kinds.samples import samples_section
+from reports.acceptance.kinds.samples import crosses_threshold, samples_section
 from reports.acceptance.kinds.series import NoValueError, Series
 from reports.show.provenance import Listing
 
@@ -135,14 +126,16 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
 
     def _energy(self, case: Case, evidence: ClauseEvidence) -> JobEnergy:
         """:raises NoValueError: the energy of the case's job is not known."""
-        if not case.job_s:
+        # Slurm counts whole seconds.
+        if not case.job_s or case.job_s < 1:
             raise NoValueError("Slurm's accounting did not record how long the job ran")
         if self.energy.source == "slurm":
-            return self._by_slurm(case, case.job_s)
+            joules, plugin = self._by_slurm(case)
+            return JobEnergy(joules, joules, joules, case.job_s, plugin)
         if case.ended_s is None:
             raise NoValueError("Slurm did not record when the job ended")
         kinds = (RAPL,) if self.energy.source == "rapl" else (SENSOR, BMC)
-        meters = _covering([one for one in evidence.read(load_meters) if one.kind in kinds], case.nodes)
+        meters = _covering([meter for meter in evidence.read(load_meters) if meter.kind in kinds], case.nodes)
         start, gap_s, package_w = case.ended_s - case.job_s, self.energy.gap_s, self.energy.package_w
         parts = [meter.energy(start, case.ended_s, gap_s, package_w) for meter in meters]
         for meter, part in zip(meters, parts, strict=True):
@@ -153,7 +146,8 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
         names = ", ".join(meter.name for meter in meters[:8])
         return JobEnergy(joules, low_j, high_j, case.job_s, f"{self.energy.source}: {names}{more}")
 
-    def _by_slurm(self, case: Case, seconds: float) -> JobEnergy:
+    def _by_slurm(self, case: Case) -> tuple[float, str]:
+        """Return the job's energy in J by Slurm's accounting, and the plug-in that measured it."""
         if not case.energy_j:
             raise NoValueError("Slurm's accounting has no energy of the job (AcctGatherEnergyType)")
         if case.provenance.other_jobs:
@@ -165,7 +159,7 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
         if (plugin == _PROCESSORS_ONLY) == bool(self.energy.level):
             expected = "no level, as it measures processors only" if self.energy.level else "a level in the contract"
             raise NoValueError(f"Slurm's plug-in {plugin} measured the energy: expected {expected}")
-        return JobEnergy(case.energy_j, case.energy_j, case.energy_j, seconds, plugin)
+        return case.energy_j, plugin
 
     @property
     def not_reread(self) -> str:
@@ -176,14 +170,9 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
     def doubts(self, verdict: ClauseVerdict) -> Iterator[str]:
         if not self.energy.level:
             yield self.energy.declared
-        if unsure := sum(map(self._unsure, verdict.samples)):
+        if unsure := sum(crosses_threshold(self, _bounds(sample)) for sample in verdict.samples):
             yield f"the readings around {counted(unsure, 'job')} leave the threshold open"
         yield from super().doubts(verdict)
-
-    def _unsure(self, sample: Sample) -> bool:
-        """Return whether the least and the most energy of a sample are on two sides of the threshold."""
-        energy = JobEnergy(**sample.figures["energy"])
-        return len({self.holds(sample.value * end / energy.joules) for end in (energy.low_j, energy.high_j)}) > 1
 
     def section(self, verdict: ClauseVerdict) -> Section:
         facts = ("Energy from", self.energy.source), ("Declared", self.energy.declared)
@@ -195,36 +184,38 @@ class Energy(Series, frozen=True, kw_only=True, tag="energy"):
         return {"energy": {"source": self.energy.source, "declared": self.energy.declared}}
 
 
-def _covering(meters: Sequence[Meter], nodes: Sequence[str]) -> list[Meter]:
+def _covering(meters: Iterable[Meter], nodes: Sequence[str]) -> list[Meter]:
     """Return the meters that together measure the job's nodes and no other ones, each node once.
 
     :raises NoValueError: there are none.
     """
     job = frozenset(nodes)
     chosen = [meter for meter in meters if not job.isdisjoint(meter.nodes)]
+    by_node: dict[str, Meter] = {}
     for meter in chosen:
-        others = node_lists.folded(set(meter.nodes) - job)
-        if others:
-            raise NoValueError(f"{meter.name} also measures {others}, which the job did not use")
-    missing = job.difference(*(meter.nodes for meter in chosen))
-    if missing or not job:
-        raise NoValueError(f"no readings of {node_lists.folded(missing) or 'any node'}")
-    by_node: dict[str, list[Meter]] = {}
-    for meter in chosen:
+        if others := set(meter.nodes) - job:
+            raise NoValueError(f"{meter.name} also measures {node_lists.folded(others)}, which the job did not use")
         for node in meter.nodes:
-            by_node.setdefault(node, []).append(meter)
-    for node, several in by_node.items():
-        # Two PDUs may feed the two power supplies of a node; any other two meters measure the same.
-        if len(several) > 1 and {meter.kind for meter in several} != {SENSOR}:
-            names = " and ".join(meter.name for meter in several)
-            raise NoValueError(f"{names} both measure {node}, so its energy would count twice")
+            other = by_node.setdefault(node, meter)
+            # Two PDUs may feed the two power supplies of a node; any other two meters measure the same.
+            if other is not meter and {other.kind, meter.kind} != {SENSOR}:
+                names = f"{other.name} and {meter.name}"
+                raise NoValueError(f"{names} both measure {node}, so its energy would count twice")
+    if by_node.keys() != job or not job:
+        raise NoValueError(f"no readings of {node_lists.folded(job - by_node.keys()) or 'any node'}")
     return chosen
 
 
+def _bounds(sample: Sample) -> Interval:
+    """Return the least and the most value of a sample by the readings around its job."""
+    energy = JobEnergy(**sample.figures["energy"])
+    low, high = (sample.value * joules / energy.joules for joules in (energy.low_j, energy.high_j))
+    return Interval(low, high, "")
+
+
 def _table(verdict: ClauseVerdict) -> Listing:
-    energies = [JobEnergy(**sample.figures["energy"]) for sample in verdict.samples]
-    value = f"Value ({verdict.clause.unit})"
-    header = ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)", value, "Nodes", "Source")
+    header = ("Repeat", "Energy (J)", "At least … at most (J)", "Time (s)", "Mean power (W)", "Nodes", "Source")
+    energies = [(sample, JobEnergy(**sample.figures["energy"])) for sample in verdict.samples]
     rows = [
         (
             str(sample.repeat),
@@ -232,11 +223,10 @@ def _table(verdict: ClauseVerdict) -> Listing:
             f"{figure(energy.low_j, 6)} … {figure(energy.high_j, 6)}",
             figure(energy.seconds, 6),
             figure(energy.joules / energy.seconds),
-            figure(sample.value, 6),
             node_lists.folded(sample.nodes),
             energy.source,
         )
-        for sample, energy in zip(verdict.samples, energies, strict=True)
+        for sample, energy in energies
     ]
     note = "Energy: of the job's nodes from its start to its end. At least, at most: by the readings around both."
-    return Listing("Energy", header, rows, frozenset(header[:6]), note)
+    return Listing("Energy", header, rows, frozenset(header[:5]), note)

@@ -1,19 +1,12 @@
-"""Read the power and energy that the site's collector recorded, and compute the energy between two times.
-
-A line of ``energy/*.jsonl`` in a campaign is one reading of one meter. Lines may have any order::
-
-    {"time": "2026-12-01T08:00:00Z", "meter": "pdu7", "nodes": "node[1-4]", "redfish": {…}}
-    {"time": "2026-12-01T08:00:00Z", "meter": "node1", "nodes": "node1", "rapl": {"intel-rapl:0": {…}, …}}
-
-``redfish`` is the whole answer of a BMC or a PDU. ``rapl`` has a zone's files name, energy_uj and max_energy_range_uj.
-"""
+"""Compute energies from the readings of meters in ``energy/*.jsonl``; docs/acceptance.md describes the lines."""
 
 import bisect
 import datetime
 import functools
 import itertools
+import operator
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, TypeVar
@@ -30,25 +23,26 @@ from reports.acceptance.campaign.layout import ENERGY
 from reports.acceptance.kinds.series import NoValueError
 
 RAPL, SENSOR, BMC = "RAPL", "PowerWatts and EnergykWh", "PowerControl"
-# Far above any meter of a computer, in W and in kWh.
-_MOST, _MOST_DIGITS = Decimal("1e12"), 30
+# The power of ten of a reading in W or kWh: far above any meter of a computer.
+_MOST_DIGITS = 12
 _J_PER_KWH = 3.6e6
 # An energy of fewer steps of a meter is not known to 1 %.
 _LEAST_STEPS = 100
 T = TypeVar("T")
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]
 _Counter = Annotated[int, Meta(ge=0, lt=(1 << 63) - 1)]
-# (time in s since 1970, value): the energy in J of a counter since its first reading, or the power in W.
-_Points = list[tuple[float, float]]
+# (time in s since 1970, value)
+_Readings = Sequence[tuple[float, T]]
+_TIME = operator.itemgetter(0)
 
 
 class _RedfishValue(Struct, frozen=True):
     value: Decimal | None = msgspec.field(name="Reading", default=None)
 
     def __post_init__(self) -> None:
+        value = self.value
         # An exponent that no meter has would overflow a float.
-        known = self.value is None or (self.value.is_finite() and abs(self.value.adjusted()) <= _MOST_DIGITS)
-        if not known or not 0 <= (self.value or 0) <= _MOST:
+        if value is not None and not (value.is_finite() and value >= 0 and value.adjusted() <= _MOST_DIGITS):
             raise ValueError("expected a number of at least 0")
 
 
@@ -64,11 +58,9 @@ class _RedfishAnswer(Struct, frozen=True):
     controls: tuple[_PowerControl, ...] = msgspec.field(name="PowerControl", default=())
 
     def __post_init__(self) -> None:
-        if bool(self.power or self.energy) == bool(self.controls):
-            raise ValueError("expected either PowerControl, or PowerWatts and EnergykWh")
-        # Besides the whole chassis, some BMCs list its parts.
-        if len(self.controls) > 1:
-            raise ValueError("PowerControl: expected one entry, because several may count the same power")
+        # Besides the whole chassis, some BMCs list its parts, which would count twice.
+        if len(self.controls) != (0 if self.power or self.energy else 1):
+            raise ValueError("expected either one PowerControl, or PowerWatts and EnergykWh")
 
 
 class _RaplZone(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,10 +79,9 @@ class _MeterLine(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if (self.redfish is None) == (self.rapl is None):
             raise ValueError("expected either redfish or rapl")
-        if len(_nodes(self.nodes)) > 1 and self.rapl is not None:
-            raise ValueError(f"nodes: expected the one node of the processors, found {self.nodes!r}")
-        if not self.packages and self.rapl is not None:
-            raise ValueError("rapl: expected a zone with the name package-0")
+        # Nodes that are no list are refused here, also for Redfish.
+        if (len(_nodes(self.nodes)) > 1 or not self.packages) and self.rapl is not None:
+            raise ValueError("rapl: expected one node, and a zone with the name package-0")
 
     @property
     def packages(self) -> dict[str, _RaplZone]:
@@ -100,38 +91,36 @@ class _MeterLine(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Meter:
-    """Hold a meter of all power of its ``nodes``. Its readings are (time in s since 1970, value), in order of time."""
+    """Hold a meter of all power of its ``nodes``, with its readings in any order."""
 
     name: str
     nodes: tuple[str, ...]
     kind: str
-    power_w: _Points = field(default_factory=list)
+    power_w: list[tuple[float, float]] = field(default_factory=list)
     energy_kwh: list[tuple[float, Decimal]] = field(default_factory=list)
     packages: list[tuple[float, dict[str, _RaplZone]]] = field(default_factory=list)
 
     def add(self, time: float, line: _MeterLine) -> None:
-        answer = line.redfish
-        if answer is None:
+        if line.rapl:
             self.packages.append((time, line.packages))
-            return
-        power = answer.controls[0] if answer.controls else answer.power
-        if power and power.value is not None:
-            self.power_w.append((time, float(power.value)))
-        if answer.energy and answer.energy.value is not None:
-            self.energy_kwh.append((time, answer.energy.value))
+        for power in (line.redfish.power, *line.redfish.controls) if line.redfish else ():
+            if power and power.value is not None:
+                self.power_w.append((time, float(power.value)))
+        if line.redfish and line.redfish.energy and line.redfish.energy.value is not None:
+            self.energy_kwh.append((time, line.redfish.energy.value))
 
     def energy(self, start: float, end: float, gap_s: float, package_w: float) -> tuple[float, float, float]:
-        """Return the energy between two times, and its least and its most by the readings around them, in J.
+        """Return the energy from ``start`` to the later ``end``, and its least and most by the readings around, in J.
 
         :param gap_s: the longest allowed time between two readings.
         :param package_w: the most power of a processor.
         :raises NoValueError: the readings do not give the energy.
         """
-        if self.kind == RAPL:
+        if self.packages:
             return _between(self._rapl(self._window(self.packages, start, end, gap_s), package_w), start, end)
         if self.energy_kwh:
-            points, step_j = self._kilowatt_hours(self._window(self.energy_kwh, start, end, gap_s))
-            joules, low_j, high_j = _between(points, start, end)
+            counter, step_j = self._kilowatt_hours(self._window(self.energy_kwh, start, end, gap_s))
+            joules, low_j, high_j = _between(counter, start, end)
             if joules >= _LEAST_STEPS * step_j:
                 return joules, max(0.0, low_j - step_j), high_j + step_j
             if not self.power_w:
@@ -140,41 +129,41 @@ class Meter:
         joules = _trapezoid(self._window(self.power_w, start, end, gap_s), start, end)
         return joules, joules, joules
 
-    def _window(self, readings: list[tuple[float, T]], start: float, end: float, gap_s: float) -> list[tuple[float, T]]:
-        """Return the readings from the last one before ``start`` to the first one after ``end``, without a gap."""
-        first = bisect.bisect_right(readings, start, key=_time) - 1
-        last = bisect.bisect_left(readings, end, key=_time)
+    def _window(self, readings: _Readings[T], start: float, end: float, gap_s: float) -> _Readings[T]:
+        """Return the two or more readings from the last before ``start`` to the first after ``end``, without a gap."""
+        ordered = sorted(readings, key=_TIME)
+        first = bisect.bisect_right(ordered, start, key=_TIME) - 1
+        last = bisect.bisect_left(ordered, end, key=_TIME)
         if first < 0:
             raise NoValueError(f"{self.name}: no reading before the job's start")
-        if last == len(readings):
+        if last == len(ordered):
             raise NoValueError(f"{self.name}: no reading after the job's end")
-        window = readings[first : last + 1]
-        widest = max((after[0] - before[0] for before, after in itertools.pairwise(window)), default=0.0)
+        window = ordered[first : last + 1]
+        widest = max(after - before for (before, _), (after, _) in itertools.pairwise(window))
         if widest > gap_s:
-            gap = f"no reading for {duration(widest)} during the job, at most {duration(gap_s)} are agreed"
-            raise NoValueError(f"{self.name}: {gap}")
+            agreed = f"at most {duration(gap_s)} are agreed"
+            raise NoValueError(f"{self.name}: no reading for {duration(widest)} during the job, {agreed}")
         return window
 
-    def _rapl(self, window: list[tuple[float, dict[str, _RaplZone]]], package_w: float) -> _Points:
-        """Return the energy of all packages since the first reading; a counter that wrapped goes on by its range."""
+    def _rapl(self, window: _Readings[dict[str, _RaplZone]], package_w: float) -> _Readings[float]:
+        """Return the energy of all packages since the first reading, in J; a wrapped counter goes on by its range."""
         total_j = 0.0
-        points = [(window[0][0], 0.0)]
+        counter = [(window[0][0], total_j)]
         for (before, old), (after, new) in itertools.pairwise(window):
             if old.keys() != new.keys():
                 raise NoValueError(f"{self.name}: not every reading has the same packages")
             for zone, now in new.items():
                 range_j = now.max_energy_range_uj / 1e6
                 if (after - before) * package_w >= range_j:
-                    raise NoValueError(
-                        f"{self.name}: no reading for {duration(after - before)}: at {figure(package_w)} W a counter "
-                        f"of {figure(range_j)} J wraps in {duration(range_j / package_w)}, so the energy is not known"
-                    )
+                    wraps = f"a counter of {figure(range_j)} J wraps in {duration(range_j / package_w)}"
+                    gap = f"no reading for {duration(after - before)}, but at {figure(package_w)} W {wraps}"
+                    raise NoValueError(f"{self.name}: {gap}, so the energy is not known")
                 used_j = (now.energy_uj - old[zone].energy_uj) / 1e6
                 total_j += used_j if used_j >= 0 else used_j + range_j
-            points.append((after, total_j))
-        return points
+            counter.append((after, total_j))
+        return counter
 
-    def _kilowatt_hours(self, window: list[tuple[float, Decimal]]) -> tuple[_Points, float]:
+    def _kilowatt_hours(self, window: _Readings[Decimal]) -> tuple[_Readings[float], float]:
         """Return the energy since the first reading, and the step of the counter, in J."""
         if any(after < before for (_, before), (_, after) in itertools.pairwise(window)):
             raise NoValueError(f"{self.name}: EnergykWh went back during the job")
@@ -200,9 +189,6 @@ def load_meters(campaign: pathlib.Path) -> tuple[Meter, ...]:
             raise broken(path, number, "time: expected each time of a meter once")
         times.add((meter.name, time))
         meter.add(time, line)
-    for meter in meters.values():
-        for readings in (meter.power_w, meter.energy_kwh, meter.packages):
-            readings.sort(key=_time)
     return tuple(meters[name] for name in sorted(meters))
 
 
@@ -223,27 +209,19 @@ def _nodes(text: str) -> tuple[str, ...]:
     return unfolded(text, MAX_NODES)
 
 
-def _time(reading: tuple[float, object]) -> float:
-    return reading[0]
-
-
-def _between(points: _Points, start: float, end: float) -> tuple[float, float, float]:
+def _between(counter: _Readings[float], start: float, end: float) -> tuple[float, float, float]:
     """Return the growth of a counter between two times, by lines between its readings, and its bounds."""
-    inside = [value for time, value in points if start <= time <= end]
+    inside = [value for time, value in counter if start <= time <= end]
     low = inside[-1] - inside[0] if inside else 0.0
-    return _at(points, end) - _at(points, start), low, points[-1][1] - points[0][1]
+    return _at(end, *counter[-2:]) - _at(start, *counter[:2]), low, counter[-1][1] - counter[0][1]
 
 
-def _trapezoid(points: _Points, start: float, end: float) -> float:
-    inside = [point for point in points if start < point[0] < end]
-    line = [(start, _at(points, start)), *inside, (end, _at(points, end))]
+def _trapezoid(power: _Readings[float], start: float, end: float) -> float:
+    inside = [reading for reading in power if start < reading[0] < end]
+    line = [(start, _at(start, *power[:2])), *inside, (end, _at(end, *power[-2:]))]
     return sum((then - now) * (a + b) / 2 for (now, a), (then, b) in itertools.pairwise(line))
 
 
-def _at(points: _Points, time: float) -> float:
-    """Return the value at ``time`` on the line between the points around it."""
-    place = max(1, bisect.bisect_left(points, time, key=_time))
-    if place == len(points):
-        return points[-1][1]
-    (before, low), (after, high) = points[place - 1], points[place]
-    return low + (high - low) * (time - before) / (after - before)
+def _at(time: float, before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Return the value at ``time`` on the line between two readings."""
+    return before[1] + (after[1] - before[1]) * (time - before[0]) / (after[0] - before[0])

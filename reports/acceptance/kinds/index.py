@@ -1,18 +1,8 @@
-"""A clause about an index: the geometric mean of other clauses' rates over the figures of a reference machine.
-
-::
-
-    index:
-      name: SSI
-      of:
-        - {clause: B1, reference: {value: 18, unit: us}}
-        - {clause: B2, reference: {value: 40, unit: GB/s}, weight: 2}
-      least: 3
-"""
+"""A clause about an index of other clauses' rates, as SSP and SSI; docs/acceptance.md has an example."""
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -46,14 +36,6 @@ class IndexTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     least: _Positive
 
 
-class PieceRate(NamedTuple):
-    """A piece, the verdict on its clause, and how many times as fast as the reference it is."""
-
-    piece: IndexPiece
-    verdict: ClauseVerdict
-    rate: float | None
-
-
 class Index(Clause, frozen=True, kw_only=True, tag="index"):
     """A clause about an index, as SSP and SSI. Where less is better, a rate is the reciprocal."""
 
@@ -85,7 +67,7 @@ class Index(Clause, frozen=True, kw_only=True, tag="index"):
 
     def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         clauses = {clause.id: clause for clause in evidence.contract.clauses}
-        rates, problems = [], []
+        rates, problems, logarithms = [], [], []
         for piece in self.index.of:
             verdict, rate = evidence.verdict(clauses[piece.clause]), None
             if verdict.problems or verdict.value is None:
@@ -95,33 +77,31 @@ class Index(Clause, frozen=True, kw_only=True, tag="index"):
             else:
                 at_least, reference = verdict.clause.comparison == "at_least", piece.reference.value
                 rate = verdict.value / reference if at_least else reference / verdict.value
-            rates.append(PieceRate(piece, verdict, rate))
-        logarithms = [one.piece.weight * math.log(one.rate) for one in rates if one.rate is not None]
+                logarithms.append(piece.weight * math.log(rate))
+            rates.append((piece, verdict, rate))
         value = None if problems else math.exp(sum(logarithms) / sum(piece.weight for piece in self.index.of))
         met = None if value is None else self.holds(value)
-        return ClauseVerdict(self, met, value, problems=tuple(problems), detail=tuple(rates))
+        return ClauseVerdict(self, met, value, problems=tuple(problems), detail=rates)
 
     def section(self, verdict: ClauseVerdict) -> Section:
-        rates: tuple[PieceRate, ...] = verdict.detail
         rows = [
             (
-                f"{one.piece.clause} {one.verdict.clause.statistic}",
-                one.verdict.clause.measured(one.verdict),
-                f"{figure(one.piece.reference.value)} {one.piece.reference.unit}".rstrip(),
-                NOTHING if one.rate is None else figure(one.rate),
-                figure(one.piece.weight),
+                f"{piece.clause} {measured.clause.statistic}",
+                measured.clause.measured(measured),
+                f"{figure(piece.reference.value)} {piece.reference.unit}".rstrip(),
+                NOTHING if rate is None else figure(rate),
+                figure(piece.weight),
             )
-            for one in rates
+            for piece, measured, rate in verdict.detail
         ]
         header = ("Clause", "Measured", "Reference", "Rate", "Weight")
         note = "Rate: times as fast as the reference. The index is the geometric mean of the weighted rates."
         return Section(tables=(Listing("Rates", header, rows, frozenset(header[1:]), note),))
 
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
-        rates: tuple[PieceRate, ...] = verdict.detail
         return {
             "index": [
                 {"clause": piece.clause, "reference": piece.reference.value, "weight": piece.weight, "rate": rate}
-                for piece, _, rate in rates
+                for piece, _, rate in verdict.detail
             ]
         }

@@ -1,23 +1,13 @@
-"""A clause about retained speed: a rerun of an accepted dossier's series, whose figures keep a share of the accepted.
-
-::
-
-    retained:
-      dossier: ../acceptance-2026/dossier     # relative to the contract
-      share: 0.9
-      every_months: 24
-      keys: [FINGERPRINT]                     # optional: who must have signed the dossier
-      agreed:                                 # optional: changes of programs and inputs
-        - {change: program 0123456789abcdef, reason: why, parties: [buyer, vendor], date: 2028-11-21}
-"""
+"""A clause about retained speed: a rerun of an accepted dossier's series; docs/acceptance.md has an example."""
 
 import calendar
+import collections
 import datetime
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -30,7 +20,7 @@ from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic
 from kappa.core.ground.whole_files import sync_folder, sync_tree
 from kappa.core.record.series import CaseSeries
-from reports.acceptance.campaign.folder import SPACK_LOCK, Attempt
+from reports.acceptance.campaign.folder import SPACK_LOCK
 from reports.acceptance.campaign.layout import ACCEPTED
 from reports.acceptance.campaign.seal import Proof, check_seal_by_public_keys
 from reports.acceptance.campaign.signature import MANIFEST, differences, is_signature
@@ -43,11 +33,10 @@ from reports.acceptance.kinds.clause import (
     ContractVerdict,
     Day,
     Line,
-    MeasuredSeries,
     Planning,
 )
 from reports.acceptance.kinds.pages import Section
-from reports.acceptance.kinds.retained_chance import DRAWS, METHOD, any_of, described, wrong_answers
+from reports.acceptance.kinds.retained_chance import DRAWS, any_of, described, wrong_answers
 from reports.acceptance.kinds.series import Series
 from reports.show.provenance import Listing
 
@@ -111,11 +100,10 @@ class RetainedFigure:
 
 @dataclass(frozen=True)
 class RetainedFigures:
-    """Hold the figures of a rerun; ``next_due`` counts from ``measured_on``, the day of its last session."""
+    """Hold the figures of a rerun; ``next_due`` counts from its last session."""
 
-    figures: tuple[RetainedFigure, ...]
+    figures: Sequence[RetainedFigure]
     accepted_on: datetime.date
-    measured_on: datetime.date | None
     next_due: datetime.date | None
 
 
@@ -148,26 +136,26 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
 
     # Plan and measurement.
 
-    def series(self, planning: Planning) -> Sequence[MeasuredSeries]:
-        return [self._rerun(before) for before in _figures_of(self._accepted(planning)[1])]
+    def series(self, planning: Planning) -> Sequence[Series]:
+        return [self._rerun(before) for before in _figures_of(self._accepted(planning))]
 
     def plan(self, planning: Planning) -> ClausePlan:
-        accepted, terms = self._accepted(planning)[1], self.retained
-        chances = {one.clause.id: wrong_answers(one, terms.share) for one in _figures_of(accepted)}
+        accepted, terms = self._accepted(planning), self.retained
+        chances = {before.clause.id: wrong_answers(before, terms.share) for before in _figures_of(accepted)}
         accepted_on = _accepted_on(accepted)
         due = _months_after(accepted_on, terms.every_months)
         figures = f"{counted(len(chances), 'figure')} of {accepted.contract.title}, accepted {accepted_on}"
         lines = [f"    {figures}: due by {due}, then every {counted(terms.every_months, 'month')}"]
         lines += [f"    {name} {described(answers)}" for name, answers in chances.items()]
         if known := [answers for answers in chances.values() if answers]:
-            lines += [f"    an unchanged machine fails the clause in {any_of(known)}", f"    {METHOD}"]
+            lines.append(f"    an unchanged machine fails the clause in {any_of(known)}")
         return ClausePlan(tuple(lines), {"share": terms.share, "due": str(due), "draws": DRAWS, "chances": chances})
 
     def keep_inputs(self, planning: Planning) -> None:
-        folder, _ = self._accepted(planning)
+        self._accepted(planning)
         assert planning.campaign
-        target = self._copy(planning.campaign)
-        if folder == target:
+        folder, target = planning.file.parent / self.retained.dossier, self._copy(planning.campaign)
+        if target.is_dir():
             return
         try:
             target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -184,8 +172,8 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         """Return the folder of the dossier's copy in a campaign or a dossier."""
         return campaign / ACCEPTED / self.id
 
-    def _accepted(self, planning: Planning) -> tuple[pathlib.Path, ContractVerdict]:
-        """Return the folder of the accepted dossier, or of its copy in the campaign, and its verdict.
+    def _accepted(self, planning: Planning) -> ContractVerdict:
+        """Return the verdict of the accepted dossier, or of its copy in the campaign.
 
         :raises InputError: it is missing, altered, not signed or not usable; names the file, the clause and the key.
         """
@@ -193,20 +181,18 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             copy = planning.campaign and self._copy(planning.campaign)
             folder = copy if copy and copy.is_dir() else planning.file.parent / self.retained.dossier
             try:
-                _require_intact(folder)
+                accepted = _usable(folder, planning.judge)
                 proof = check_seal_by_public_keys(folder, self.retained.keys)
                 if problems := proof.problems or planning.verify(folder).problems:
                     raise _UnusableError(problems[0])
                 if not self.retained.keys and not proof.good:
                     raise _UnusableError(f"{proof.unchecked[0]}; or name the keys of its parties in retained.keys")
-                accepted = planning.judge(folder)
-                _require_usable(accepted)
             except _UnusableError as err:
                 here = f"{clean(str(planning.file))}: clause {self.id}: retained.dossier: {clean(str(folder))}"
                 raise InputError(f"{here}: {err}: expected a signed, unaltered dossier that is ACCEPTED") from err
-            planning.contents[self.id] = folder, accepted
-        dossier: tuple[pathlib.Path, ContractVerdict] = planning.contents[self.id]
-        return dossier
+            planning.contents[self.id] = accepted
+        verdict: ContractVerdict = planning.contents[self.id]
+        return verdict
 
     def _rerun(self, accepted: ClauseVerdict) -> Series:
         """Return the accepted clause with the bound that the share gives as its threshold."""
@@ -219,53 +205,46 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
     # The verdict.
 
     def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
-        copy = self._copy(evidence.campaign.folder)
         try:
-            _require_intact(copy)
-            accepted = evidence.judge_dossier(copy)
-            _require_usable(accepted)
+            accepted = _usable(self._copy(evidence.campaign.folder), evidence.judge_dossier)
         except _UnusableError as err:
             remedy = "remove it and type kappa acceptance run, which copies the accepted dossier"
             return ClauseVerdict(self, None, problems=(f"{ACCEPTED}/{self.id}: {err}; {remedy}",))
         agreed = {change.change for change in self.retained.agreed}
         figures, problems, remarks = [], [], []
-        named: dict[tuple[str, str], list[str]] = {}
+        ids: dict[tuple[str, str], list[str]] = {}
         for before in _figures_of(accepted):
             now, name = evidence.verdict(self._rerun(before)), before.clause.id
-            inputs = _inputs(before, accepted.contract, accepted.attempts)
-            changes = _changes(inputs, _inputs(now, evidence.contract, evidence.attempts))
+            changes = _changes(_inputs(before, accepted), _inputs(now, evidence))
             for change in changes.items() if now.samples else ():
-                named.setdefault(change, []).append(name)
-            known = not now.problems and changes.keys() <= agreed
-            figures.append(RetainedFigure(before, now, changes, now.met if known else None))
+                ids.setdefault(change, []).append(name)
+            figures.append(RetainedFigure(before, now, changes, now.met if changes.keys() <= agreed else None))
             problems += [f"{name}: {problem}" for problem in now.problems]
             remarks += [f"{name}: {remark}" for remark in now.remarks]
-        for (changed, former), ids in named.items():
-            another = f"another {changed!r} in place of {former} ({', '.join(ids)})"
+        for (changed, former), names in ids.items():
+            another = f"another {changed!r} in place of {former} ({', '.join(names)})"
             if changed in agreed:
                 remarks.append(f"{another}, as agreed")
             else:
                 problems.append(f"{another}: it counts if retained.agreed has the agreement of all parties")
-        outcomes = {one.met for one in figures}
+        outcomes = {retained.met for retained in figures}
         met = False if False in outcomes else None if None in outcomes else True
-        shares = [one.share for one in figures if one.share is not None]
+        shares = [retained.share for retained in figures if retained.share is not None]
         # Without rounding, a figure that is just met shows as 89.99999999999999 %.
         value = round(100 * min(shares), 9) if shares else None
-        measured_on = _day([one.now for one in figures], evidence.attempts)
+        measured_on = _day([retained.now for retained in figures], evidence)
         next_due = measured_on and _months_after(measured_on, self.retained.every_months)
-        detail = RetainedFigures(tuple(figures), _accepted_on(accepted), measured_on, next_due)
+        detail = RetainedFigures(figures, _accepted_on(accepted), next_due)
         return ClauseVerdict(self, met, value, problems=tuple(problems), remarks=tuple(remarks), detail=detail)
 
     def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
         copy, proof = self._copy(dossier), Proof([], [], [])
         if copy.is_dir():
             try:
-                _require_intact(copy)
                 proof = check_seal_by_public_keys(copy, self.retained.keys)
-            except _UnusableError as err:
-                proof.problems.append(str(err))
-        lists = (proof.problems, proof.unchecked, proof.good)
-        return Proof(*([f"{ACCEPTED}/{self.id}: {line}" for line in lines] for lines in lists))
+            except InputError:
+                proof.problems.append(f"no valid {MANIFEST}")
+        return Proof(*([f"{ACCEPTED}/{self.id}: {line}" for line in lines] for lines in astuple(proof)))
 
     # The dossier.
 
@@ -275,27 +254,24 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             return Section()
         facts = [("Accepted", str(detail.accepted_on))]
         if detail.next_due:
-            facts.append(("Next due", f"{detail.next_due}, counted from this run ({detail.measured_on})"))
+            facts.append(("Next due", f"{detail.next_due}, counted from this run"))
         for change in self.retained.agreed:
             agreement = f"{', '.join(change.parties)}, {change.date}"
             facts.append(("Agreed", f"{change.change}: {change.reason} ({agreement})"))
         rows = [
             (
-                f"{one.accepted.clause.id} {one.accepted.clause.statistic}",
-                one.accepted.clause.required,
-                one.accepted.clause.measured(one.accepted),
-                one.now.clause.required,
-                one.now.clause.measured(one.now),
-                NOTHING if one.share is None else f"{figure(100 * one.share)} %",
-                _MET[one.met],
+                f"{retained.accepted.clause.id} {retained.accepted.clause.statistic}",
+                retained.accepted.clause.required,
+                retained.accepted.clause.measured(retained.accepted),
+                retained.now.clause.required,
+                retained.now.clause.measured(retained.now),
+                NOTHING if retained.share is None else f"{figure(100 * retained.share)} %",
+                _MET[retained.met],
             )
-            for one in detail.figures
+            for retained in detail.figures
         ]
         header = ("Clause", "Committed", "Accepted", "Bound", "Measured", "Share", "Verdict")
-        note = (
-            "Committed: the threshold of the accepted contract. Accepted: the figure of the signed dossier. Where less "
-            "is better, the share is accepted over measured."
-        )
+        note = "Committed: the threshold of the accepted contract. Where less is better, share is accepted / measured."
         return Section(tuple(facts), tables=(Listing("Figures", header, rows, frozenset(header[1:]), note),))
 
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
@@ -304,14 +280,14 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             return {}
         figures = [
             {
-                "committed": one.accepted.clause.threshold,
-                "accepted": one.accepted.value,
-                "share": one.share,
-                "met": one.met,
-                "changes": [*one.changes],
-                "rerun": one.now.document,
+                "committed": retained.accepted.clause.threshold,
+                "accepted": retained.accepted.value,
+                "share": retained.share,
+                "met": retained.met,
+                "changes": [*retained.changes],
+                "rerun": retained.now.document,
             }
-            for one in detail.figures
+            for retained in detail.figures
         ]
         next_due = detail.next_due and str(detail.next_due)
         return {"retained": {"accepted_on": str(detail.accepted_on), "next_due": next_due, "figures": figures}}
@@ -321,8 +297,11 @@ class _UnusableError(Exception):
     """An accepted dossier has no figures to retain; the message says why."""
 
 
-def _require_intact(dossier: pathlib.Path) -> None:
-    """:raises _UnusableError: the dossier is altered, not signed, or the dossier of a rerun. No key is checked."""
+def _usable(dossier: pathlib.Path, judge: Callable[[pathlib.Path], ContractVerdict]) -> ContractVerdict:
+    """Return the verdict of a signed, unaltered dossier with figures to retain. No key is checked.
+
+    :raises _UnusableError: it is not such a dossier.
+    """
     try:
         problems = differences(dossier)
     except InputError as err:
@@ -334,16 +313,15 @@ def _require_intact(dossier: pathlib.Path) -> None:
         problems.append("it has retained clauses: name the dossier of the first measurements")
     if problems:
         raise _UnusableError(problems[0])
-
-
-def _require_usable(accepted: ContractVerdict) -> None:
-    """:raises _UnusableError: an intact dossier has no figures to retain."""
+    accepted = judge(dossier)
+    figures = _figures_of(accepted)
     if accepted.acceptance.exit_status:
         raise _UnusableError(f"it is {accepted.acceptance.word}")
-    if below := [one.clause.id for one in _figures_of(accepted) if (one.value or 0) < 0]:
+    if below := [before.clause.id for before in figures if (before.value or 0) < 0]:
         raise _UnusableError(f"{', '.join(below)}: a share of a figure below 0 is not defined")
-    if not _figures_of(accepted):
+    if not figures:
         raise _UnusableError("it has no complete clause about a series")
+    return accepted
 
 
 def _figures_of(accepted: ContractVerdict) -> list[ClauseVerdict]:
@@ -353,7 +331,7 @@ def _figures_of(accepted: ContractVerdict) -> list[ClauseVerdict]:
 
 def _accepted_on(accepted: ContractVerdict) -> datetime.date:
     """Return the day of the last session behind the accepted figures, or else the contract's date."""
-    return _day(_figures_of(accepted), accepted.attempts) or accepted.contract.date
+    return _day(_figures_of(accepted), accepted) or accepted.contract.date
 
 
 def _months_after(day: datetime.date, months: int) -> datetime.date:
@@ -362,33 +340,31 @@ def _months_after(day: datetime.date, months: int) -> datetime.date:
     return datetime.date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
 
 
-def _day(verdicts: Iterable[ClauseVerdict], attempts: Sequence[Attempt]) -> datetime.date | None:
+def _day(verdicts: Iterable[ClauseVerdict], run: ContractVerdict | ClauseEvidence) -> datetime.date | None:
+    """Return the day of the last session of the verdicts."""
     names = {sample.attempt for verdict in verdicts for sample in verdict.samples}
-    starts = [attempt.started for attempt in attempts if attempt.folder.name in names]
+    starts = [attempt.started for attempt in run.attempts if attempt.folder.name in names]
     try:
         return max((datetime.datetime.strptime(start, "%Y%m%dT%H%M%S%z").date() for start in starts), default=None)
     except ValueError:
         return None
 
 
-def _inputs(verdict: ClauseVerdict, contract: Contract, attempts: Sequence[Attempt]) -> dict[str, set[str]]:
+def _inputs(verdict: ClauseVerdict, run: ContractVerdict | ClauseEvidence) -> Mapping[str, set[str]]:
     """Return the programs and inputs of a clause's repeats: name -> its values, several if the repeats differ."""
     names = {sample.attempt for sample in verdict.samples}
-    inputs: dict[str, set[str]] = {"mode": {contract.mode or "none"}, "system": {contract.system}}
-    for attempt in attempts:
-        for case in attempt.cases if attempt.folder.name in names else ():
-            if CaseSeries.of(case) != attempt.series:
-                continue
-            files = [(pathlib.PurePath(path).name, digest) for path, digest in case.provenance.files.items()]
-            values = [
-                ("case", str(attempt.series)),
-                ("nodes", str(len(case.nodes))),
-                ("program", case.provenance.sha256[:_DIGITS]),
-                # A lock file changes with any package; the hashes of the programs tell which ones ran.
-                *((f"file {name}", digest[:_DIGITS]) for name, digest in files if name != SPACK_LOCK),
-            ]
-            for name, value in values:
-                inputs.setdefault(one_line(name, 100), set()).add(one_line(value, 200) or _UNKNOWN)
+    inputs = collections.defaultdict(set, mode={run.contract.mode or "none"}, system={run.contract.system})
+    cases = [(attempt, case) for attempt in run.attempts if attempt.folder.name in names for case in attempt.cases]
+    for attempt, case in cases:
+        if CaseSeries.of(case) != attempt.series:
+            continue
+        inputs["case"].add(one_line(str(attempt.series), 200))
+        inputs["nodes"].add(str(len(case.nodes)))
+        files = [(f"file {pathlib.PurePath(path).name}", digest) for path, digest in case.provenance.files.items()]
+        for name, digest in [("program", case.provenance.sha256), *files]:
+            # A lock file changes with any package; the hashes of the programs tell which packages ran.
+            if name != f"file {SPACK_LOCK}":
+                inputs[one_line(name, 100)].add(one_line(digest[:_DIGITS], _DIGITS) or _UNKNOWN)
     return inputs
 
 

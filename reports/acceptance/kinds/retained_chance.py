@@ -5,6 +5,7 @@ standard deviation of the accepted repeats. The chances are simulated with a fix
 """
 
 import functools
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -15,16 +16,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from kappa.core.ground.figures import counted, figure
-from kappa.core.ground.order_statistics import Statistic
+from kappa.core.ground.order_statistics import Statistic, value_of
 from reports.acceptance.kinds.clause import ClauseVerdict
 
 DRAWS = 200_000
-# Draws at once: a thousand repeats fit in memory.
-_BLOCK = 2_000
-METHOD = (
-    f"chances: simulated, {DRAWS} seeded draws of both runs; normal noise with the spread of the accepted repeats, "
-    "in brackets with its limit"
-)
 
 
 def wrong_answers(accepted: ClauseVerdict, share: float) -> dict[str, Any] | None:
@@ -35,14 +30,14 @@ def wrong_answers(accepted: ClauseVerdict, share: float) -> dict[str, Any] | Non
     ``most_spread``).
     """
     statistic, at_least = accepted.clause.statistic, accepted.clause.comparison == "at_least"
-    by_repeat: dict[int, list[float]] = {}
-    for sample in accepted.samples:
-        by_repeat.setdefault(sample.repeat, []).append(sample.value)
     # The worst node decides, so its noise counts.
-    values = [min(nodes) if at_least else max(nodes) for nodes in by_repeat.values()]
-    if len(values) < 2 or not statistics.fmean(values):
+    worst = min if at_least else max
+    by_repeat = itertools.groupby(accepted.samples, key=lambda sample: sample.repeat)
+    values = [worst(sample.value for sample in samples) for _, samples in by_repeat]
+    mean, free = statistics.fmean(values), len(values) - 1
+    if not free or not mean:
         return None
-    spread, free = statistics.stdev(values) / abs(statistics.fmean(values)), len(values) - 1
+    spread = statistics.stdev(values) / abs(mean)
     most = spread * math.sqrt(free / float(special.chdtri(free, 0.95)))
     chances = []
     for speed in sorted({1.0, min(1.0, share + 0.02), max(share - 0.02, share / 2)}, reverse=True):
@@ -63,17 +58,20 @@ def failing(statistic: Statistic, repeats: int, at_least: bool, spread: float, s
 
 @functools.cache
 def _noise(statistic: Statistic, repeats: int, at_least: bool) -> NDArray[numpy.float64]:
-    """Draw the statistic of standard normal repeats, for both runs."""
+    """Draw the statistic of standard normal repeats, for both runs.
+
+    The k-th of n uniform values has the law Beta(k, n + 1 - k) (David and Nagaraja 2003, Order Statistics, 2.3).
+    """
     random = numpy.random.default_rng(seed=40)
-    # A percentile is the nearest rank; the worst of the nodes is the lowest or the highest repeat.
-    quantiles = {"minimum": 0.0, "every_node": 0.0 if at_least else 1.0, "maximum": 1.0}
-    quantile = quantiles.get(statistic.kind, statistic.percentile / 100)
-    blocks = []
-    for _ in range(DRAWS // _BLOCK):
-        draws = random.standard_normal((2, _BLOCK, repeats))
-        median = statistic.kind == "median"
-        blocks.append(numpy.median(draws, 2) if median else numpy.quantile(draws, quantile, 2, method="inverted_cdf"))
-    return numpy.concatenate(blocks, axis=1)
+    rank = value_of(statistic, range(1, repeats + 1), at_least)
+    lower = math.floor(rank)
+    shares = random.beta(lower, repeats + 1 - lower, (2, DRAWS))
+    noise = special.ndtri(shares)
+    if lower < rank:
+        # The median of an even number is the mean of two; the upper one is the lowest of those above the lower one.
+        upper = shares + (1 - shares) * random.beta(1, repeats - lower, (2, DRAWS))
+        noise = (noise + special.ndtri(upper)) / 2
+    return numpy.asarray(noise)
 
 
 def described(answers: dict[str, Any] | None) -> str:

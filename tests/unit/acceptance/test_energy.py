@@ -20,6 +20,7 @@ from tests.unit.reports.samples import REPOSITORY, latency
 DAY = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
 LEVEL = {"granularity": 2, "fraction": 1, "subsystems": 3, "meter": 2}
 RANGE_UJ = 262_143_328_850
+RAPL = {"source": "rapl", "level": None, "gap_s": 3600}
 ALL = range(880, 1021, 20)
 
 
@@ -59,7 +60,7 @@ def rapl(second, watts, node, begin_uj=0):
 
 @pytest.fixture
 def filled(tmp_path):
-    """``filled(clause, case, …, readings=…)`` is a campaign."""
+    """``filled(clause, …, cases=…, readings=…)`` is a campaign."""
 
     def make(*clauses, cases=(), readings=()):
         campaign = Filled(tmp_path / "campaign").demand(*clauses)
@@ -78,19 +79,12 @@ def judged(filled):
     return lambda demanded, *cases, readings=(): judge(filled(demanded, cases=cases, readings=readings)).clauses[0]
 
 
-def only(verdict):
-    assert not verdict.problems
-    return JobEnergy(**verdict.samples[0].figures["energy"])
-
-
-def test_slurms_energy_of_each_run(judged):
-    verdict = judged(demand(changes={"repeats": 3}), job(47_000), job(49_000), job(48_500))
-    assert (verdict.outcome, verdict.value, verdict.doubts) == (ClauseOutcome.MET, 48_500, ())
-    assert only(verdict) == JobEnergy(47_000, 47_000, 47_000, 100, "acct_gather_energy/ipmi")
-
-
-def test_more_than_agreed_is_not_met(judged):
-    assert judged(demand(at_most=47_999)).outcome is ClauseOutcome.NOT_MET
+@pytest.mark.parametrize(("at_most", "outcome"), [(49_000, ClauseOutcome.MET), (46_999, ClauseOutcome.NOT_MET)])
+def test_energy_of_runs_by_slurm_meets_its_threshold(judged, at_most, outcome):
+    verdict = judged(demand(at_most=at_most, changes={"repeats": 3}), job(47_000), job(49_000), job(48_500))
+    assert (verdict.outcome, verdict.value, verdict.doubts) == (outcome, 48_500, ())
+    energy = JobEnergy(**verdict.samples[0].figures["energy"])
+    assert energy == JobEnergy(47_000, 47_000, 47_000, 100, "acct_gather_energy/ipmi")
 
 
 @pytest.mark.parametrize(("results", "value"), [(960, 50), (0, None)])
@@ -99,98 +93,75 @@ def test_energy_for_each_result(judged, results, value):
     assert judged(demand(unit="J/works", metric="solved"), job(**count)).value == value
 
 
-@pytest.mark.parametrize(
-    ("case", "level", "words"),
-    [
-        (job(energy_j=None), LEVEL, "no energy of the job"),
-        (job(energy_j=0), LEVEL, "no energy of the job"),
-        (job(seconds=None), LEVEL, "did not record how long the job ran"),
-        (job(by="acct_gather_energy/rapl"), LEVEL, "acct_gather_energy/rapl measured the energy: expected no level"),
-        (job(), None, "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
-        (job(by=""), LEVEL, "does not say which plug-in"),
-        (job(provenance={"other_jobs": "71 72"}), LEVEL, "not the job's own: 71 72"),
-        (job(result="fail", fail_phase="sanity"), LEVEL, "failed in phase sanity"),
-    ],
-)
-def test_slurms_energy_that_does_not_count_is_incomplete(judged, case, level, words):
-    verdict = judged(demand(level=level), case)
-    assert verdict.outcome is ClauseOutcome.INCOMPLETE
-    assert words in verdict.problems[0]
-
-
-def test_a_counter_of_rapl_wraps(judged):
-    # 900 s of 300 W are 270 kJ on each node: more than the counter holds, so it wraps once or twice.
-    begins = {"node1": 0, "node2": RANGE_UJ - 10**9}
-    lines = [rapl(second, 300, node, begin) for second in range(85, 1030, 30) for node, begin in begins.items()]
-    verdict = judged(demand("rapl", 600_000, level=None), job(seconds=900), readings=lines)
-    energy = only(verdict)
-    # The last readings before start and after end are at 85 s and 1015 s, those within at 115 s and 985 s.
-    bounds = (540_000, 2 * 870 * 300, 2 * 930 * 300)
-    assert (energy.joules, energy.low_j, energy.high_j) == pytest.approx(bounds, abs=0.01)
-    assert (verdict.outcome, energy.source) == (ClauseOutcome.MET, "rapl: node1, node2")
-
-
-@pytest.mark.parametrize(("package_w", "value"), [(300, None), (290, 180_000)])
-def test_a_run_longer_than_a_counter_without_readings(judged, package_w, value):
-    # 262143 J at 300 W are 873.8 s, at 290 W 903.9 s.
-    lines = [rapl(second, 100, node) for second in (100, 1000) for node in ("node1", "node2")]
-    terms = demand("rapl", level=None, gap_s=3600, package_w=package_w)
-    verdict = judged(terms, job(seconds=900), readings=lines)
-    assert verdict.value == (value and pytest.approx(value))
-    assert value or "wraps in 14 min 34 s, so the energy is not known" in verdict.problems[0]
+# 900 s of 300 W are 270 kJ on each node: more than the counter holds, so it wraps once or twice. The last readings
+# before start and after end are at 85 s and 1015 s, those within at 115 s and 985 s.
+BEGINS = {"node1": 0, "node2": RANGE_UJ - 10**9}
+WRAPS = [rapl(second, 300, node, begin) for second in range(85, 1030, 30) for node, begin in BEGINS.items()]
+# 262143 J at 300 W are 873.8 s, at 290 W 903.9 s.
+ENDS_ONLY = [rapl(second, 100, node) for second in (100, 1000) for node in ("node1", "node2")]
+# 1 Wh each 10 s is 360 W; lines may have any order. A step of 0.0001 kWh is 360 J.
+TIMES = [(meter, second) for meter in ("b", "a") for second in range(1010, 0, -10)]
+FEEDS = [sensor(second, 999, round(7.0001 + second / 10_000, 4), meter) for meter, second in TIMES]
 
 
 @pytest.mark.parametrize(
-    ("lines", "joules"),
+    ("source", "seconds", "readings", "joules", "bounds"),
     [
+        ({**RAPL, "gap_s": 60}, 900, WRAPS, 540_000, (2 * 870 * 300, 2 * 930 * 300)),
+        ({**RAPL, "package_w": 290}, 900, ENDS_ONLY, 180_000, None),
+        ({}, 900, FEEDS, 2 * 324_000, (2 * (324_000 - 360), 2 * (324_000 + 360))),
         # 100 W at 890 s to 320 W at 1000 s: 120 W when the job begins, so (120 + 320) / 2 x 100 s.
-        ([sensor(890, 100), sensor(950, 220), sensor(1000, 320)], 22_000),
+        ({}, 100, [sensor(890, 100), sensor(950, 220), sensor(1000, 320)], 22_000, None),
         # Coarse kilowatt-hours give way to power.
-        ([sensor(second, 360, 56438) for second in ALL], 36_000),
-        ([bmc(second, 200, node) for second in (900, 950, 1000) for node in ("node1", "node2")], 40_000),
+        ({}, 100, [sensor(second, 360, 56438) for second in ALL], 36_000, None),
+        ({}, 100, [bmc(second, 200, node) for second in (900, 950, 1000) for node in ("node1", "node2")], 40_000, None),
         # A line without an end is still being written.
-        ([*(sensor(second, 200) for second in ALL), '{"time": "2026'], 20_000),
+        ({}, 100, [*(sensor(second, 200) for second in ALL), '{"time": "2026'], 20_000, None),
     ],
 )
-def test_power_by_the_trapezoid(judged, lines, joules):
-    energy = only(judged(demand("redfish"), readings=lines))
-    assert energy.joules == pytest.approx(joules)
-    assert energy.low_j == energy.high_j == energy.joules
+def test_energy_by_readings_and_its_bounds(judged, source, seconds, readings, joules, bounds):
+    verdict = judged(demand(**{"source": "redfish", **source}), job(seconds=seconds), readings=readings)
+    energy = JobEnergy(**verdict.samples[0].figures["energy"])
+    assert (verdict.problems, verdict.value) == ((), energy.joules)
+    expected = (joules, *(bounds or (joules, joules)))
+    assert (energy.joules, energy.low_j, energy.high_j) == pytest.approx(expected, abs=0.01)
 
 
-def test_kilowatt_hours_of_two_feeds(judged):
-    # 1 Wh each 10 s is 360 W; lines may have any order. A step of 0.0001 kWh is 360 J.
-    times = [(meter, second) for meter in ("b", "a") for second in range(1010, 0, -10)]
-    lines = [sensor(second, 999, round(7.0001 + second / 10_000, 4), meter) for meter, second in times]
-    energy = only(judged(demand("redfish", 800_000), job(seconds=900), readings=lines))
-    bounds = (2 * 324_000, 2 * (324_000 - 360), 2 * (324_000 + 360))
-    assert (energy.joules, energy.low_j, energy.high_j) == pytest.approx(bounds)
+READINGS = {"source": "redfish"}
+TWICE = [line for second in ALL for line in (bmc(second, 200, "node1"), sensor(second, 200))]
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("source", "case", "readings", "message"),
     [
-        ([], "no readings of node[1-2]"),
-        ([bmc(second, 200, "node1") for second in ALL], "no readings of node2"),
-        ([sensor(second, 200, nodes="node[1-3]") for second in ALL], "pdu1 also measures node3"),
-        (
-            [line for second in ALL for line in (bmc(second, 200, "node1"), sensor(second, 200))],
-            "bmc-node1 and pdu1 both measure node1",
-        ),
-        ([sensor(second, 200) for second in range(920, 1021, 20)], "pdu1: no reading before the job's start"),
-        ([sensor(second, 200) for second in range(880, 1000, 20)], "pdu1: no reading after the job's end"),
-        ([sensor(second, 200) for second in (900, 961, 1000)], "pdu1: no reading for 1 min 1 s during the job"),
-        ([sensor(second, None) for second in ALL], "pdu1: no reading before the job's start"),
-        ([sensor(second, 0) for second in ALL], "pdu1: its readings show no energy at all"),
-        ([sensor(second, None, 56438) for second in ALL], "more than 1 % of 0 J"),
-        ([sensor(second, None, 2000 - second) for second in ALL], "EnergykWh went back"),
-        ([rapl(second, 200, "node1") for second in ALL], "no readings of node[1-2]"),
+        ({}, {"energy_j": None}, [], "no energy of the job"),
+        ({}, {"energy_j": 0}, [], "no energy of the job"),
+        (READINGS, {"seconds": -1}, [], "did not record how long the job ran"),
+        ({}, {"seconds": None}, [], "did not record how long the job ran"),
+        ({}, {"by": "acct_gather_energy/rapl"}, [], "acct_gather_energy/rapl measured the energy: expected no level"),
+        ({"level": None}, {}, [], "acct_gather_energy/ipmi measured the energy: expected a level in the contract"),
+        ({}, {"by": ""}, [], "does not say which plug-in"),
+        ({}, {"provenance": {"other_jobs": "71 72"}}, [], "not the job's own: 71 72"),
+        ({}, {"result": "fail", "fail_phase": "sanity"}, [], "failed in phase sanity"),
+        ({**RAPL, "package_w": 300}, {"seconds": 900}, ENDS_ONLY, "wraps in 14 min 34 s, so the energy is not known"),
+        (READINGS, {}, [], "no readings of node[1-2]"),
+        (READINGS, {}, [bmc(second, 200, "node1") for second in ALL], "no readings of node2"),
+        (READINGS, {}, [sensor(second, 200, nodes="node[1-3]") for second in ALL], "pdu1 also measures node3"),
+        (READINGS, {}, TWICE, "bmc-node1 and pdu1 both measure node1"),
+        (READINGS, {}, [sensor(at, 200) for at in range(920, 1021, 20)], "pdu1: no reading before the job's start"),
+        (READINGS, {}, [sensor(at, 200) for at in range(880, 1000, 20)], "pdu1: no reading after the job's end"),
+        (READINGS, {}, [sensor(at, 200) for at in (900, 961, 1000)], "pdu1: no reading for 1 min 1 s during the job"),
+        (READINGS, {}, [sensor(second, None) for second in ALL], "pdu1: no reading before the job's start"),
+        (READINGS, {}, [sensor(second, 0) for second in ALL], "pdu1: its readings show no energy at all"),
+        (READINGS, {}, [sensor(second, None, 56438) for second in ALL], "more than 1 % of 0 J"),
+        (READINGS, {}, [sensor(second, None, 2000 - second) for second in ALL], "EnergykWh went back"),
+        (READINGS, {}, [rapl(second, 200, "node1") for second in ALL], "no readings of node[1-2]"),
     ],
 )
-def test_readings_that_do_not_cover_the_job_are_incomplete(judged, lines, words):
-    verdict = judged(demand("redfish"), readings=lines)
+def test_energy_that_is_not_known_is_incomplete(judged, source, case, readings, message):
+    verdict = judged(demand(**source), job(**case), readings=readings)
     assert (verdict.outcome, verdict.value) == (ClauseOutcome.INCOMPLETE, None)
-    assert words in verdict.problems[0]
+    assert message in verdict.problems[0]
 
 
 def test_readings_around_the_threshold_leave_it_open(judged):
@@ -214,7 +185,7 @@ GOOD_LINE = sensor(0, 200, 1)
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [
         ("{\n", "truncated"),
         ("[]\n", "Expected `object`"),
@@ -226,32 +197,33 @@ GOOD_LINE = sensor(0, 200, 1)
         (GOOD_LINE.replace("200", '"NaN"'), "at least 0 - at `$.redfish.PowerWatts`"),
         (GOOD_LINE.replace("200", "0e999"), "at least 0 - at `$.redfish.PowerWatts`"),
         (at(0, "m", "node1"), "expected either redfish or rapl"),
-        (at(0, "m", "node1", redfish={"error": {}}), "expected either PowerControl, or"),
-        (at(0, "m", "node1", redfish={"PowerControl": [{}, {}]}), "PowerControl: expected one entry"),
-        (rapl(0, 1, "node[1-2]"), "nodes: expected the one node"),
-        (rapl(0, 1, "node1").replace("package-0", "dram"), "rapl: expected a zone"),
+        (at(0, "m", "node1", redfish={"error": {}}), "expected either one PowerControl, or"),
+        (at(0, "m", "node1", redfish={"PowerControl": [{}, {}]}), "expected either one PowerControl, or"),
+        (rapl(0, 1, "node[1-2]"), "rapl: expected one node"),
+        (rapl(0, 1, "node1").replace("package-0", "dram"), "and a zone with the name package-0"),
         (rapl(0, 1, "node1").replace("energy_uj", "energy"), "energy"),
         (sensor(-5, 1), "time: expected each time of a meter once"),
         (sensor(0, 1, nodes="node1"), "expected those of its first line"),
     ],
 )
-def test_a_line_that_is_no_reading_is_named(judged, line, words):
+def test_a_line_that_is_no_reading_is_named(judged, line, message):
     with pytest.raises(InputError, match=r"site\.jsonl: line 2: ") as error:
         judged(demand("redfish"), readings=[sensor(-5, 200), line])
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 def test_dossier_has_readings_and_level(filled, tmp_path):
-    campaign = filled(demand("redfish"), clause(id="B2", repeats=1), readings=[sensor(second, 200) for second in ALL])
+    readings = [sensor(second, 100, meter=meter) for meter in ("b", "a") for second in ALL]
+    campaign = filled(demand("redfish"), clause(id="B2", repeats=1), readings=readings)
     write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
     page = (tmp_path / "d/dossier.html").read_text()
     assert "level 1, the lowest of: granularity 2, fraction 1, subsystems 3, meter 2" in page
     assert '<p class="warning">' not in page
     energy = json.loads((tmp_path / "d/verdict.json").read_text())["clauses"][0]["samples"][0]["energy"]
-    assert (energy["joules"], energy["seconds"]) == (20_000, 100)
+    assert (energy["joules"], energy["seconds"], energy["source"]) == (20_000, 100, "redfish: a, b")
     assert verify(tmp_path / "d").problems == []
-    readings = tmp_path / "d/energy/site.jsonl"
-    readings.write_text(readings.read_text().replace("200", "100"))
+    altered = tmp_path / "d/energy/site.jsonl"
+    altered.write_text(altered.read_text().replace("100", "101"))
     assert any("energy/site.jsonl" in problem for problem in verify(tmp_path / "d").problems)
 
 
@@ -266,7 +238,7 @@ OF_REPEATS = "expected energy with comparison at_most, and a statistic over the 
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "message"),
     [
         ({}, ""),
         ({"source": "ipmi"}, "energy.source"),
@@ -286,13 +258,13 @@ OF_REPEATS = "expected energy with comparison at_most, and a statistic over the 
         ({"metric": "latency_8B", "unit": "J/works"}, "unit of latency_8B"),
     ],
 )
-def test_a_bad_clause_names_its_key(tmp_path, changes, words):
+def test_a_bad_clause_names_its_key(tmp_path, changes, message):
     path = tmp_path / "c.yaml"
     path.write_text(yaml.safe_dump(contract(demand(**changes))))
     site = Site(REPOSITORY / "site_configs/embedded").description
-    if not words:
+    if not message:
         assert load_contract(path, site).clauses[0].required == "≤ 50\N{NARROW NO-BREAK SPACE}000 J"
         return
     with pytest.raises(InputError, match=r"c\.yaml: line \d+: ") as error:
         load_contract(path, site)
-    assert words in str(error.value)
+    assert message in str(error.value)
