@@ -42,12 +42,12 @@ class SlurmBench:
             time.sleep(min(_STEP_S, left))
             self._conductor.stop.check()
 
-    def until(self, done: Callable[[], bool], patience_s: float, each_s: float = 1.0) -> bool:
+    def until(self, done: Callable[[], bool], patience_s: float) -> bool:
         end = time.monotonic() + patience_s
         while not done():
             if time.monotonic() > end:
                 return False
-            self.pause(each_s)
+            self.pause(_EACH_S)
         return True
 
     def run(self, command: Sequence[str]) -> str:

@@ -53,8 +53,8 @@ class OperationBench(Protocol):
 
     def say(self, line: str) -> None: ...
     def pause(self, seconds: float) -> None: ...
-    def until(self, done: Callable[[], bool], patience_s: float, each_s: float = 1.0) -> bool:
-        """Call ``done`` every ``each_s`` until it returns true. Return whether it did so within ``patience_s``."""
+    def until(self, done: Callable[[], bool], patience_s: float) -> bool:
+        """Call ``done`` every second until it returns true. Return whether it did so within ``patience_s``."""
 
     def run(self, command: Sequence[str]) -> str:
         """Run a command of Slurm, and return its answer."""
@@ -89,6 +89,13 @@ class OperationAttempt:
     @property
     def finished(self) -> bool:
         return (self.folder / RECORD).exists()
+
+    def cancel_jobs(self, bench: OperationBench) -> None:
+        """Cancel the jobs of the attempt that are left in the queue.
+
+        :raises InputError: slurmctld does not answer.
+        """
+        bench.run(("scancel", "--quiet", f"--name={self.about.job_name}"))
 
     def record(self, kind: type[T]) -> T:
         """:raises InputError: the record is damaged; names the file and the key."""

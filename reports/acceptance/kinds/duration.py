@@ -15,23 +15,19 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted, duration, figure
-from kappa.core.ground.order_statistics import Statistic
 from reports.acceptance.campaign.job_rows import SQUEUE_COMMAND, JobRow, parse_jobs
 from reports.acceptance.campaign.measured import note_earlier
-from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, ProbeJob, begin_operation
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, ProbeJob
 from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, NodeStart, parse_config, parse_nodes
-from reports.acceptance.kinds import operations
-from reports.acceptance.kinds.clause import (
-    Clause,
-    ClauseEvidence,
-    ClausePlan,
-    ClauseVerdict,
-    Comparison,
-    OperatorStop,
-    Planning,
-    TimedRepeat,
+from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop, Planning, TimedRepeat
+from reports.acceptance.kinds.operations import (
+    SILENT,
+    Nodes,
+    OperationClause,
+    OperationRepeat,
+    OperationTerms,
+    QueuedJob,
 )
-from reports.acceptance.kinds.operations import Nodes, OperationRepeat, OperationTerms, QueuedJob
 
 # Names of the kept answers.
 CONFIG_BEFORE, CONFIG_AFTER = "config-before", "config-after"
@@ -91,7 +87,7 @@ class TimeRecord(Struct, forbid_unknown_fields=True, kw_only=True):
     gave_up: str = ""
 
 
-class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
+class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
     """A clause about the time of a restart, failover, reboot or start."""
 
     duration: DurationTerms
@@ -101,16 +97,12 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
     unit: ClassVar[str] = "s"
 
     @property
-    def statistic(self) -> Statistic:
-        return Statistic(self.duration.statistic)
+    def terms(self) -> DurationTerms:
+        return self.duration
 
     @property
     def threshold(self) -> float:
         return self.duration.at_most_s
-
-    @property
-    def repeats(self) -> int:
-        return self.duration.repeats
 
     @property
     def required(self) -> str:
@@ -143,25 +135,19 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
             raise InputError(f"{self.id}: expected --node NODE with the reboot of a node, and only then")
         if of in ("reboot", "start") and not stop.command and stop.began is None:
             raise InputError(f"{self.id}: expected --since TIME or a COMMAND after `--`")
-        # The controller may be down already.
-        left = operations.repeats_left(self, bench, self.read, cancel=of != "start" and stop.began is None)
+        # After a named time, and before a start, the controller may be down already.
+        if of != "start" and stop.began is None:
+            self.cancel_interrupted(bench)
+        left = self.repeats_left(bench, again=True)
         if not left:
             raise InputError(f"{self.id}: all {self.repeats} repeats are measured")
         note_earlier(bench.campaign)
-        attempt = begin_operation(bench.campaign, self.id, left[0])
-        bench.say(f"{self.id}: time of {of}, repeat {left[0]} of {self.repeats}")
-        _Timing(bench, attempt, self.duration, stop).run()
-        try:
-            repeat = self.read(attempt)
-        except InputError as err:
-            return TimedRepeat(f"repeat {left[0]}: {err}", None)
-        description = "; ".join((*repeat.facts, *filter(None, [repeat.broken])))
-        return TimedRepeat(description, self.holds(repeat.value) and not repeat.broken)
+        return self.measure_repeat(bench, left[0], stop)
+
+    def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> TimeRecord:
+        return _Timing(bench, attempt, self.duration, stop).run()
 
     # The verdict.
-
-    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
-        return operations.judge_repeats(self, evidence, self.read)
 
     def read(self, attempt: OperationAttempt) -> OperationRepeat:
         """Return the times of one measurement.
@@ -200,10 +186,6 @@ class Duration(Clause, frozen=True, kw_only=True, tag="duration"):
         broken = f"lost running jobs: {'; '.join(lost)}" if lost else ""
         figures = {"up_s": up - began, "lost_jobs": len(lost)}
         return OperationRepeat(attempt, value, first.nodes, [first.job], figures, facts, broken)
-
-    # The dossier.
-
-    measured, section, document = operations.measured_of, operations.section_of, operations.document_of
 
 
 def _new_job(of: str, attempt: OperationAttempt, record: TimeRecord) -> tuple[int, JobRow]:
@@ -296,25 +278,20 @@ class _Timing:
         self.limit_s = _LIMIT_S + 3 * terms.at_most_s
         self.status: Callable[[], int | None] = lambda: 0
 
-    def run(self) -> None:
+    def run(self) -> TimeRecord:
         on_node = [f"--nodelist={self.record.node}"] if self.record.node else []
-        try:
-            self._prepare()
-            with self.bench.probe(self._sbatch(self.terms.nodes, 1, ("true",), *on_node)) as self.record.probes:
-                if self.record.began is None:
-                    self._stop()
-                self._watch()
-            # The operator's command is never cut off.
-            self.bench.until(lambda: self.status() is not None, math.inf)
-            self.attempt.finish(self.record, self.bench)
-        finally:
-            # After the measurement slurmctld may be gone for good.
-            with contextlib.suppress(InputError):
-                operations.cancel_jobs(self.bench, self.attempt)
+        self._prepare()
+        with self.bench.probe(self._sbatch(self.terms.nodes, 1, ("true",), *on_node)) as self.record.probes:
+            if self.record.began is None:
+                self._stop()
+            self._watch()
+        # The operator's command is never cut off.
+        self.bench.until(lambda: self.status() is not None, math.inf)
+        return self.record
 
     def _sbatch(self, nodes: int, seconds: int, command: tuple[str, ...], *options: str) -> list[str]:
         job = QueuedJob(nodes, seconds, command)
-        return job.submission(self.attempt, *self.terms.options, operations.SILENT, *options)
+        return job.submission(self.attempt, *self.terms.options, SILENT, *options)
 
     def _prepare(self) -> None:
         """Keep Slurm's answers before the stop, and start the load."""

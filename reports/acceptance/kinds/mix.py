@@ -4,7 +4,6 @@ The efficiency is the least possible time of the mix over its actual time, as in
 System Utilization Benchmark, SC 2000, doi 10.1109/SC.2000.10056).
 """
 
-import contextlib
 import functools
 import hashlib
 import heapq
@@ -18,19 +17,31 @@ from msgspec import Meta, Struct
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, counted, duration, figure
-from kappa.core.ground.order_statistics import Statistic, value_of
-from reports.acceptance.campaign import job_rows
-from reports.acceptance.campaign.job_rows import ENDED, JobRow, parse_jobs
-from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation
-from reports.acceptance.kinds import operations
-from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClausePlan, ClauseVerdict, Planning
-from reports.acceptance.kinds.operations import Nodes, OperationRepeat, OperationTerms, QueuedJob, Seconds
+from kappa.core.ground.order_statistics import value_of
+from reports.acceptance.campaign.job_rows import (
+    ENDED,
+    SACCT_OPTIONS,
+    SQUEUE_COMMAND,
+    JobRow,
+    parse_jobs,
+    parse_sdiag,
+)
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench
+from reports.acceptance.kinds.clause import ClausePlan, OperatorStop, Planning
+from reports.acceptance.kinds.operations import (
+    SILENT,
+    Nodes,
+    OperationClause,
+    OperationRepeat,
+    OperationTerms,
+    QueuedJob,
+    Seconds,
+)
 
 _MOST_JOBS = 10_000
 _LISTED = 5
 # Slurm's times are whole seconds.
 _ROUNDING_S = 1
-_POLL_S = 2.0
 # Slurm's accounting lags, and a cancelled job ends when its nodes confirm it.
 _SETTLE_S = 60.0
 # The first jobs were submitted before sacct's first second of interest.
@@ -111,22 +122,18 @@ class MixRecord(Struct, frozen=True, forbid_unknown_fields=True):
     source: Literal["sacct", "squeue"]
 
 
-class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
+class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
     """A clause about the efficiency of a mix of jobs."""
 
     mix: MixTerms
 
     @property
-    def statistic(self) -> Statistic:
-        return Statistic(self.mix.statistic)
+    def terms(self) -> MixTerms:
+        return self.mix
 
     @property
     def threshold(self) -> float:
         return self.mix.efficiency
-
-    @property
-    def repeats(self) -> int:
-        return self.mix.repeats
 
     @property
     def required(self) -> str:
@@ -176,62 +183,33 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         )
 
     def measure(self, bench: OperationBench) -> None:
-        """Run every repeat without a finished attempt; with ``bench.again``, also repeats that gave no figure.
+        self.cancel_interrupted(bench)
+        for number in self.repeats_left(bench, bench.again):
+            repeat = self.measure_repeat(bench, number, OperatorStop())
+            bench.say(f"{self.id}: {repeat.description}")
 
-        :raises InputError: Slurm refuses a job, or does not answer.
-        """
-        for number in operations.repeats_left(self, bench, self.read if bench.again else None):
-            bench.say(f"{self.id}: mix of jobs, repeat {number} of {self.repeats}")
-            attempt = begin_operation(bench.campaign, self.id, number)
-            self._run(bench, attempt)
-            try:
-                repeat = self.read(attempt)
-                bench.say(f"{self.id}: efficiency {repeat.value:.3f}; {'; '.join(repeat.facts[:2])}")
-            except InputError as err:
-                bench.say(f"{self.id}: repeat {number}: {err}")
-
-    def _run(self, bench: OperationBench, attempt: OperationAttempt) -> None:
+    def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> MixRecord:
         """Submit the jobs, wait for their end, and keep Slurm's answers."""
         _keep_sdiag(bench, attempt, "before")
         since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - _BACK_S))
         output = f"--output={attempt.folder.resolve() / 'job-%j.out'}"
         ids, lines = list[str](), dict[str, str]()
         all_ended = functools.partial(_all_ended, bench, attempt, ids, lines)
-        try:
-            for job in self.mix.queue:
-                bench.pause(0)
-                # A sleeping job writes nothing; a program's output is evidence.
-                options = (*self.mix.options, "--exclusive", output if job.command else operations.SILENT)
-                ids.append(bench.submit(job.submission(attempt, *options)))
-            if not bench.until(all_ended, self.mix.limit_s, _POLL_S):
-                bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
-                attempt.keep(_WAITING, "".join(lines.values()))
-                operations.cancel_jobs(bench, attempt)
-                bench.until(all_ended, _SETTLE_S)
-            _keep_sdiag(bench, attempt, "after")
-            attempt.keep(_JOBS, "".join(lines.values()))
-            attempt.finish(MixRecord(tuple(ids), _source(bench, attempt, ids, since)), bench)
-        finally:
-            with contextlib.suppress(InputError):
-                operations.cancel_jobs(bench, attempt)
+        for job in self.mix.queue:
+            bench.pause(0)
+            # A sleeping job writes nothing; a program's output is evidence.
+            options = (*self.mix.options, "--exclusive", output if job.command else SILENT)
+            ids.append(bench.submit(job.submission(attempt, *options)))
+        if not bench.until(all_ended, self.mix.limit_s):
+            bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
+            attempt.keep(_WAITING, "".join(lines.values()))
+            attempt.cancel_jobs(bench)
+            bench.until(all_ended, _SETTLE_S)
+        _keep_sdiag(bench, attempt, "after")
+        attempt.keep(_JOBS, "".join(lines.values()))
+        return MixRecord(tuple(ids), _source(bench, attempt, ids, since))
 
     # The verdict.
-
-    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
-        return operations.judge_repeats(self, evidence, self.read, self._beyond)
-
-    def _beyond(self, repeats: Sequence[OperationRepeat]) -> tuple[list[str], list[str]]:
-        """Return further figures that are missing, and those beyond their bounds, by the statistic over the repeats."""
-        missing, beyond = [], []
-        for name, bound in self.mix.bounds.items() if len(repeats) == self.repeats else ():
-            values = [value for repeat in repeats if (value := repeat.figures[name]) is not None]
-            if len(values) < len(repeats):
-                missing.append(f"{_TITLES[name][0]} is missing in {counted(len(repeats) - len(values), 'repeat')}")
-                continue
-            value = value_of(self.statistic, values, name == _AT_LEAST)
-            if value < bound if name == _AT_LEAST else value > bound:
-                beyond.append(f"required {_bound(name, bound)}, measured {figure(value)}")
-        return missing, beyond
 
     def read(self, attempt: OperationAttempt) -> OperationRepeat:
         """Return the figures of one run of the mix.
@@ -246,7 +224,7 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         nodes = {node for row in own for node in row.nodes}
         if len(nodes) > machine:
             raise InputError(f"the jobs ran on {len(nodes)} nodes, the contract's machine has {machine}")
-        mine = {row.job for row in own}
+        mine = set(record.jobs)
         # The accounting may keep a job alive for ever that slurmctld forgot.
         alive = {(row.job, row.submit) for row in queued}
         others = [
@@ -258,9 +236,10 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         ]
         if others:
             raise InputError(f"other jobs used the nodes meanwhile: {', '.join(others[:_LISTED])}")
+        efficiency = _node_seconds(self.mix.queue) / (machine * max(1, end - begin))
         waits = sorted(row.start - row.submit for row in own)
         idle = [_idle_before(row, own, begin, machine) for row in own if row.node_count == machine]
-        after = job_rows.parse_sdiag(attempt.answer("sdiag-after"))
+        after = parse_sdiag(attempt.answer("sdiag-after"))
         figures = {
             "makespan_s": end - begin,
             "median_wait_s": statistics.median(waits),
@@ -273,14 +252,15 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         shown = {name: NOTHING if value is None else figure(value) for name, value in figures.items()}
         before_full = ", ".join(f"{figure(node_seconds)} node-s in {span_s} s" for node_seconds, span_s in idle)
         facts = (
-            f"Time: {duration(end - begin)} from the first submission to the last end",
+            f"Time: {duration(end - begin)} from the first submission to the last end, efficiency {figure(efficiency)}",
             f"Wait: median {shown['median_wait_s']} s, 95th percentile {shown['p95_wait_s']} s",
             f"Starts: {shown['starts_per_minute']} per minute until the last start",
             f"Idle before full jobs: {before_full or 'no job of the whole machine'}",
             f"Scheduler cycles (µs): {_cycles(attempt)}",
         )
-        efficiency = _node_seconds(self.mix.queue) / (machine * max(1, end - begin))
-        return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts)
+        missing = ", ".join(_TITLES[name][0] for name in self.mix.bounds if figures[name] is None)
+        problem = f"{missing} is missing" if missing else ""
+        return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts, problem=problem)
 
     def _own_jobs(self, jobs: Sequence[str], rows: Sequence[JobRow], queued: Sequence[JobRow]) -> list[JobRow]:
         """Return the rows of the mix.
@@ -305,9 +285,16 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
             raise InputError(f"{len(problems)} of {counted(len(queue), 'job')} did not run as agreed: {listed}")
         return [by_id[job][0] for job in jobs]
 
-    # The dossier.
-
-    measured, section, document = operations.measured_of, operations.section_of, operations.document_of
+    def broken(self, repeats: Sequence[OperationRepeat]) -> list[str]:
+        """Return the figures beyond their bounds, by the statistic over all repeats."""
+        beyond = []
+        for name, bound in self.mix.bounds.items():
+            values = [value for repeat in repeats if (value := repeat.figures[name]) is not None]
+            if len(values) == self.repeats:
+                value = value_of(self.statistic, values, name == _AT_LEAST)
+                if value < bound if name == _AT_LEAST else value > bound:
+                    beyond.append(f"required {_bound(name, bound)}, measured {figure(value)}")
+        return beyond
 
 
 def _bound(name: str, value: float) -> str:
@@ -358,7 +345,7 @@ def _idle_before(full: JobRow, own: Sequence[JobRow], begin: int, machine: int) 
 
 def _cycles(attempt: OperationAttempt) -> str:
     """Return the scheduler's cycles until each answer of ``sdiag``, and their mean within the mix."""
-    parsed = {name: job_rows.parse_sdiag(attempt.answer(f"sdiag-{name}")) for name in ("before", "during", "after")}
+    parsed = {name: parse_sdiag(attempt.answer(f"sdiag-{name}")) for name in ("before", "during", "after")}
     shown = [
         f"{name}: mean {figure(cycles['Mean']) if 'Mean' in cycles else NOTHING}, longest {figure(cycles['Max'])}"
         for name, cycles in parsed.items()
@@ -375,7 +362,7 @@ def _cycles(attempt: OperationAttempt) -> str:
 def _all_ended(bench: OperationBench, attempt: OperationAttempt, ids: list[str], lines: dict[str, str]) -> bool:
     """Return whether all jobs ended, by squeue. ``lines`` gets its last line of each job."""
     try:
-        answer = bench.run(job_rows.SQUEUE_COMMAND)
+        answer = bench.run(SQUEUE_COMMAND)
         rows = parse_jobs(answer, "squeue")
     except InputError:
         # A controller that does not answer now may answer later.
@@ -403,7 +390,7 @@ def _source(bench: OperationBench, attempt: OperationAttempt, ids: list[str], si
     """Keep the accounting's answer about all jobs. Without accounting, squeue's answers count."""
 
     def complete() -> bool:
-        answer = attempt.keep("sacct", bench.run(("sacct", *job_rows.SACCT_OPTIONS, "-S", since)))
+        answer = attempt.keep("sacct", bench.run(("sacct", *SACCT_OPTIONS, "-S", since)))
         return {row.job for row in parse_jobs(answer, "sacct") if row.state in ENDED}.issuperset(ids)
 
     try:

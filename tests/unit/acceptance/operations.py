@@ -28,7 +28,7 @@ class FakeBench:
         if self.stopped and seconds:
             raise self.stopped
 
-    def until(self, done, patience_s, each_s=1.0):
+    def until(self, done, patience_s):
         for _ in range(3):
             if done():
                 return True

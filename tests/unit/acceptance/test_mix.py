@@ -172,7 +172,7 @@ def test_bound_on_a_missing_figure_is_incomplete(campaign):
     demanded(campaign, bounds={"mean_cycle_us": 100})
     measured(campaign.folder).keep("sdiag-after", "")
     verdict = judge(campaign).clauses[0]
-    assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "mean cycle is missing in 1 repeat")
+    assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "repeat 1: mean cycle is missing")
     assert verdict.clause.required == "efficiency ≥ 0.4, mean cycle ≤ 100 us"
 
 
