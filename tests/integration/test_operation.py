@@ -122,4 +122,4 @@ def test_backup_controller_takes_over(tmp_path):
             capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "Running jobs: 1 of 1 went on" in done.stdout
+        assert "lost_jobs 0" in done.stdout

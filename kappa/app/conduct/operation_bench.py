@@ -83,11 +83,10 @@ class SlurmBench:
                 pool.submit(send)
 
         # While slurmctld is down, sbatch waits, so several threads send.
-        pool, clock = ThreadPoolExecutor(_MOST_WAITING), threading.Thread(target=send_each_second, daemon=True)
-        clock.start()
-        try:
-            yield probes
-        finally:
-            over.set()
-            clock.join()
-            pool.shutdown(cancel_futures=True)
+        with ThreadPoolExecutor(_MOST_WAITING) as pool:
+            pool.submit(send_each_second)
+            try:
+                yield probes
+            finally:
+                over.set()
+                pool.shutdown(cancel_futures=True)

@@ -24,7 +24,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import read_text, write_atomically
-from reports.acceptance.campaign.layout import ATTEMPT, MEASURED, OPERATIONS, RECORD
+from reports.acceptance.campaign.layout import ATTEMPT, OPERATIONS, RECORD
 from reports.acceptance.campaign.measured import note_measured
 
 _FOLDER = re.compile(r"(?P<clause>.+)-r(?P<repeat>\d{4})-a(?P<number>\d{2,6})", re.ASCII)
@@ -101,10 +101,10 @@ class OperationAttempt:
         """:raises InputError: the record is damaged; names the file and the key."""
         return load_json(self.folder / RECORD, kind)
 
-    def finish(self, record: Struct, bench: OperationBench) -> None:
-        """Write the record after all answers, and say the last hash of the chain of measurements."""
+    def finish(self, record: Struct) -> str:
+        """Write the record after all answers, and return the last hash of the chain of measurements."""
         _write(self.folder / RECORD, record)
-        bench.say(f"  {MEASURED}: {note_measured(self.folder)}")
+        return note_measured(self.folder)
 
     def keep(self, name: str, answer: str) -> str:
         """Keep a raw answer in ``NAME.txt``, and return it."""

@@ -20,14 +20,7 @@ from reports.acceptance.campaign.measured import note_earlier
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, ProbeJob
 from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, NodeStart, parse_config, parse_nodes
 from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop, Planning, TimedRepeat
-from reports.acceptance.kinds.operations import (
-    SILENT,
-    Nodes,
-    OperationClause,
-    OperationRepeat,
-    OperationTerms,
-    QueuedJob,
-)
+from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms
 
 # Names of the kept answers.
 CONFIG_BEFORE, CONFIG_AFTER = "config-before", "config-after"
@@ -116,13 +109,10 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
     # Plan and measurement.
 
     def plan(self, planning: Planning) -> ClausePlan:
-        load, nodes = counted(self.duration.load, "job"), counted(self.duration.nodes, "node")
-        loaded = f", while {load} of a node run" if self.duration.load else ""
-        lines = (
-            f"{counted(self.repeats, 'repeat')}{loaded}; a job of {nodes} is sent each second",
-            f"an operator stops the part: `kappa acceptance time SITE DIR {self.id}` (once for each repeat)",
+        command = f"kappa acceptance time SITE DIR {self.id}"
+        return ClausePlan(
+            (f"{counted(self.repeats, 'repeat')}: an operator stops the part, each time with `{command}`",), {}
         )
-        return ClausePlan(lines, {})
 
     def measure_stop(self, bench: OperationBench, stop: OperatorStop) -> TimedRepeat:
         """Measure the next repeat.
@@ -145,7 +135,7 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         return self.measure_repeat(bench, left[0], stop)
 
     def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> TimeRecord:
-        return _Timing(bench, attempt, self.duration, stop).run()
+        return _Timing(self, bench, attempt, stop).run()
 
     # The verdict.
 
@@ -171,16 +161,11 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         lost = _lost(attempt, record)
         # To the end of the second in which the first job started.
         value = first.start + 1 - began
-        step = {"reboot": "the node started", "failover": "the primary was seen down"}.get(of, "slurmctld started")
         refused = sum(not probe.job for probe in record.probes)
         facts = [
-            f"Time: {figure(value)} s from the stop ({seen_by}) to job {first.job}, resolution 1 s",
-            f"Steps: {step} {duration(max(0.0, up - began))} after the stop, "
-            f"the first job {duration(max(0, first.start - up))} later",
-            f"Jobs sent: {len(record.probes)}; {refused} not accepted",
+            f"{figure(value)} s from the stop ({seen_by}) to job {first.job}",
+            f"{counted(len(record.probes), 'job')} sent, {refused} not accepted",
         ]
-        if self.duration.load:
-            facts.append(f"Running jobs: {len(record.load) - len(lost)} of {self.duration.load} went on")
         if of == "failover":
             facts.append(f"SlurmctldTimeout: {after.failover_s} s; the time holds it unless a takeover was ordered")
         broken = f"lost running jobs: {'; '.join(lost)}" if lost else ""
@@ -272,26 +257,23 @@ def _lost(attempt: OperationAttempt, record: TimeRecord) -> list[str]:
 class _Timing:
     """One measurement of a time. ``record`` grows meanwhile."""
 
-    def __init__(self, bench: OperationBench, attempt: OperationAttempt, terms: DurationTerms, stop: OperatorStop):
-        self.bench, self.attempt, self.terms = bench, attempt, terms
+    def __init__(self, clause: Duration, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop):
+        self.clause, self.bench, self.attempt, self.terms = clause, bench, attempt, clause.duration
         self.record = TimeRecord(began=stop.began, command=stop.command, node=stop.node)
-        self.limit_s = _LIMIT_S + 3 * terms.at_most_s
+        self.limit_s = _LIMIT_S + 3 * self.terms.at_most_s
         self.status: Callable[[], int | None] = lambda: 0
 
     def run(self) -> TimeRecord:
-        on_node = [f"--nodelist={self.record.node}"] if self.record.node else []
         self._prepare()
-        with self.bench.probe(self._sbatch(self.terms.nodes, 1, ("true",), *on_node)) as self.record.probes:
+        on_node = [f"--nodelist={self.record.node}"] if self.record.node else []
+        probe = self.clause.sbatch(self.attempt, self.terms.nodes, 1, ("true",), *on_node)
+        with self.bench.probe(probe) as self.record.probes:
             if self.record.began is None:
                 self._stop()
             self._watch()
         # The operator's command is never cut off.
         self.bench.until(lambda: self.status() is not None, math.inf)
         return self.record
-
-    def _sbatch(self, nodes: int, seconds: int, command: tuple[str, ...], *options: str) -> list[str]:
-        job = QueuedJob(nodes, seconds, command)
-        return job.submission(self.attempt, *self.terms.options, SILENT, *options)
 
     def _prepare(self) -> None:
         """Keep Slurm's answers before the stop, and start the load."""
@@ -303,8 +285,8 @@ class _Timing:
         if node and _node(self._keep(NODES_BEFORE, NODE_COMMAND), node).boot is None:
             raise InputError(f"--node {clean(node)}: Slurm does not tell when it was booted; see `scontrol show node`")
         if self.terms.load:
-            sbatch = self._sbatch(1, round(self.limit_s), ())
-            self.record.load = [self.bench.submit(sbatch) for _ in range(self.terms.load)]
+            load = self.clause.sbatch(self.attempt, 1, round(self.limit_s), ())
+            self.record.load = [self.bench.submit(load) for _ in range(self.terms.load)]
             if not self.bench.until(self._load_runs, _READY_S):
                 raise InputError(f"not all {self.terms.load} jobs of the load have started in {_READY_S:g} s")
             self.bench.pause(_SAVED_S)

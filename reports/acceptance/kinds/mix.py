@@ -7,36 +7,23 @@ System Utilization Benchmark, SC 2000, doi 10.1109/SC.2000.10056).
 import functools
 import hashlib
 import heapq
+import itertools
 import math
 import statistics
 import time
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.figures import NOTHING, counted, duration, figure
+from kappa.core.ground.figures import counted, duration, figure
 from kappa.core.ground.order_statistics import value_of
-from reports.acceptance.campaign.job_rows import (
-    ENDED,
-    SACCT_OPTIONS,
-    SQUEUE_COMMAND,
-    JobRow,
-    parse_jobs,
-    parse_sdiag,
-)
+from reports.acceptance.campaign.job_rows import ENDED, SACCT_OPTIONS, SQUEUE_COMMAND, JobRow, parse_jobs, parse_sdiag
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench
 from reports.acceptance.kinds.clause import ClausePlan, OperatorStop, Planning
-from reports.acceptance.kinds.operations import (
-    SILENT,
-    Nodes,
-    OperationClause,
-    OperationRepeat,
-    OperationTerms,
-    QueuedJob,
-    Seconds,
-)
+from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms, Seconds
 
 _MOST_JOBS = 10_000
 _LISTED = 5
@@ -48,15 +35,15 @@ _SETTLE_S = 60.0
 _BACK_S = 300
 _WAITING, _JOBS = "waiting", "squeue"
 _AT_LEAST = "starts_per_minute"
-# Further figures with bounds: title and unit.
-_TITLES = {
-    "median_wait_s": ("median wait", "s"),
-    "p95_wait_s": ("p95 wait", "s"),
-    "idle_node_s": ("idle before a full job", "node-s"),
-    "mean_cycle_us": ("mean cycle", "us"),
-    "longest_cycle_us": ("longest cycle", "us"),
-    _AT_LEAST: ("starts", "per minute"),
-}
+_Bounded = Literal[
+    "median_wait_s", "p95_wait_s", "idle_node_s", "mean_cycle_us", "longest_cycle_us", "starts_per_minute"
+]
+
+
+class QueuedJob(NamedTuple):
+    nodes: int
+    seconds: int
+    command: tuple[str, ...]
 
 
 class MixJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -91,14 +78,11 @@ class MixTerms(OperationTerms, frozen=True, kw_only=True):
     jobs: Annotated[tuple[MixJob, ...], Meta(min_length=1, max_length=100)]
     efficiency: Annotated[float, Meta(gt=0, le=1, description="an efficiency above 0 and at most 1")]
     seed: Annotated[int, Meta(ge=0, le=2**53)] = 1
-    bounds: dict[str, Annotated[float, Meta(ge=0, le=1e12)]] = {}
+    bounds: dict[_Bounded, Annotated[float, Meta(ge=0, le=1e12)]] = {}
     limit_s: Seconds
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.bounds:
-            if name not in _TITLES:
-                raise ValueError(f"bounds: expected {', '.join(_TITLES)}, found {name!r}")
         if sum(job.count for job in self.jobs) > _MOST_JOBS:
             raise ValueError(f"expected at most {_MOST_JOBS} jobs")
         for job in self.jobs:
@@ -108,9 +92,8 @@ class MixTerms(OperationTerms, frozen=True, kw_only=True):
     @property
     def queue(self) -> list[QueuedJob]:
         """Return the jobs in the order of submission: by the SHA-256 of seed and number, so that anyone can check."""
-        jobs = [
-            QueuedJob(job.nodes_of(self.nodes), job.seconds, job.command) for job in self.jobs for _ in range(job.count)
-        ]
+        equal = ([QueuedJob(job.nodes_of(self.nodes), job.seconds, job.command)] * job.count for job in self.jobs)
+        jobs = list(itertools.chain(*equal))
         order = sorted(range(len(jobs)), key=lambda i: hashlib.sha256(f"{self.seed} {i}".encode()).digest())
         return [jobs[i] for i in order]
 
@@ -153,34 +136,31 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
         So the time is at least the sum of the full jobs' times and the largest of three bounds of the rest.
         """
         queue, machine, total = self.mix.queue, self.mix.nodes, _node_seconds(self.mix.queue)
-        full = [job for job in queue if job.nodes == machine]
         rest = [job for job in queue if job.nodes < machine]
+        full_s = sum(job.seconds for job in queue if job.nodes == machine)
         large_s = sum(job.seconds for job in rest if 2 * job.nodes > machine)
         longest_s = max((job.seconds for job in rest), default=0)
-        full_s = sum(job.seconds for job in full) + max(large_s, longest_s, _node_seconds(rest) / machine)
-        least_s, packed_s = max(total / machine, full_s), _packed_s(queue, machine)
-        highest = total / (machine * least_s)
+        least_s = full_s + max(large_s, longest_s, _node_seconds(rest) / machine)
+        packed_s, highest = _packed_s(queue, machine), total / (machine * least_s)
         unreachable = "" if self.threshold <= highest else ", so the clause cannot be met"
-        hours = figure(self.repeats * machine * packed_s / 3600)
-        return ClausePlan(
-            (
-                f"{counted(len(queue), 'job')}, {figure(total)} node-seconds on {counted(machine, 'node')}, "
-                f"order by seed {self.mix.seed}",
-                f"least time: {duration(total / machine)} by area, {duration(full_s)} with the jobs of the whole "
-                f"machine; highest efficiency: {figure(highest)}{unreachable}",
-                f"largest jobs first: {duration(packed_s)}, efficiency {figure(total / (machine * packed_s))}",
-                f"cost: {counted(self.repeats, 'repeat')}, at least {hours} node-hours; Kappa gives up a repeat after "
-                f"{duration(self.mix.limit_s)}",
-            ),
-            {
-                "repeats": self.repeats,
-                "jobs": len(queue),
-                "node_seconds": total,
-                "least_s": least_s,
-                "packed_s": packed_s,
-                "highest_efficiency": highest,
-            },
+        document = {
+            "repeats": self.repeats,
+            "jobs": len(queue),
+            "node_seconds": total,
+            "least_s": least_s,
+            "packed_s": packed_s,
+            "highest_efficiency": highest,
+        }
+        lines = (
+            f"{counted(len(queue), 'job')}, {figure(total)} node-seconds on {counted(machine, 'node')}, "
+            f"order by seed {self.mix.seed}",
+            f"least time: {duration(total / machine)} by area, {duration(least_s)} with the jobs of the whole machine; "
+            f"highest efficiency: {figure(highest)}{unreachable}",
+            f"largest jobs first: {duration(packed_s)}, efficiency {figure(total / (machine * packed_s))}",
+            f"cost: {counted(self.repeats, 'repeat')}, at least {figure(self.repeats * machine * packed_s / 3600)} "
+            f"node-hours; Kappa gives up a repeat after {duration(self.mix.limit_s)}",
         )
+        return ClausePlan(lines, document)
 
     def measure(self, bench: OperationBench) -> None:
         self.cancel_interrupted(bench)
@@ -192,14 +172,13 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
         """Submit the jobs, wait for their end, and keep Slurm's answers."""
         _keep_sdiag(bench, attempt, "before")
         since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - _BACK_S))
-        output = f"--output={attempt.folder.resolve() / 'job-%j.out'}"
         ids, lines = list[str](), dict[str, str]()
         all_ended = functools.partial(_all_ended, bench, attempt, ids, lines)
         for job in self.mix.queue:
             bench.pause(0)
             # A sleeping job writes nothing; a program's output is evidence.
-            options = (*self.mix.options, "--exclusive", output if job.command else SILENT)
-            ids.append(bench.submit(job.submission(attempt, *options)))
+            output = str(attempt.folder.resolve() / "job-%j.out") if job.command else "/dev/null"
+            ids.append(bench.submit(self.sbatch(attempt, *job, "--exclusive", output=output)))
         if not bench.until(all_ended, self.mix.limit_s):
             bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
             attempt.keep(_WAITING, "".join(lines.values()))
@@ -238,27 +217,18 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
             raise InputError(f"other jobs used the nodes meanwhile: {', '.join(others[:_LISTED])}")
         efficiency = _node_seconds(self.mix.queue) / (machine * max(1, end - begin))
         waits = sorted(row.start - row.submit for row in own)
-        idle = [_idle_before(row, own, begin, machine) for row in own if row.node_count == machine]
         after = parse_sdiag(attempt.answer("sdiag-after"))
         figures = {
             "makespan_s": end - begin,
             "median_wait_s": statistics.median(waits),
             "p95_wait_s": waits[math.ceil(0.95 * len(waits)) - 1],
-            "idle_node_s": max((node_seconds for node_seconds, _ in idle), default=0),
+            "idle_node_s": _idle_before_full(own, begin, machine),
             "starts_per_minute": 60 * len(own) / max(1, own[-1].start - begin),
             "mean_cycle_us": after.get("Mean"),
             "longest_cycle_us": after.get("Max"),
         }
-        shown = {name: NOTHING if value is None else figure(value) for name, value in figures.items()}
-        before_full = ", ".join(f"{figure(node_seconds)} node-s in {span_s} s" for node_seconds, span_s in idle)
-        facts = (
-            f"Time: {duration(end - begin)} from the first submission to the last end, efficiency {figure(efficiency)}",
-            f"Wait: median {shown['median_wait_s']} s, 95th percentile {shown['p95_wait_s']} s",
-            f"Starts: {shown['starts_per_minute']} per minute until the last start",
-            f"Idle before full jobs: {before_full or 'no job of the whole machine'}",
-            f"Scheduler cycles (µs): {_cycles(attempt)}",
-        )
-        missing = ", ".join(_TITLES[name][0] for name in self.mix.bounds if figures[name] is None)
+        facts = (f"efficiency {figure(efficiency)} in {duration(end - begin)}", *_cycles(attempt))
+        missing = ", ".join(name for name in self.mix.bounds if figures[name] is None)
         problem = f"{missing} is missing" if missing else ""
         return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts, problem=problem)
 
@@ -269,16 +239,16 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
         :param queued: the same jobs as ``squeue`` saw them; it knows why a job waited.
         :raises InputError: a job did not run as agreed.
         """
-        queue, by_id = self.mix.queue, dict[str, list[JobRow]]()
+        queue, by_id = self.mix.queue, defaultdict[str, list[JobRow]](list)
         for row in rows:
-            by_id.setdefault(row.job, []).append(row)
+            by_id[row.job].append(row)
         if len(jobs) != len(queue):
             raise InputError(f"{len(jobs)} of {counted(len(queue), 'job')} were submitted")
         reasons = {row.job: row.reason for row in queued if row.start == math.inf and row.state not in ENDED}
         problems = [
             f"job {job}: {problem}"
             for job, asked in zip(jobs, queue, strict=True)
-            if (problem := _problem(asked, by_id.get(job, []), reasons.get(job, "")))
+            if (problem := _problem(asked, by_id[job], reasons.get(job, "")))
         ]
         if problems:
             listed = "; ".join(problems[:_LISTED]) + ("; …" if len(problems) > _LISTED else "")
@@ -298,8 +268,7 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
 
 
 def _bound(name: str, value: float) -> str:
-    title, unit = _TITLES[name]
-    return f"{title} {'≥' if name == _AT_LEAST else '≤'} {figure(value)} {unit}"
+    return f"{name} {'≥' if name == _AT_LEAST else '≤'} {figure(value)}"
 
 
 def _node_seconds(queue: Iterable[QueuedJob]) -> int:
@@ -335,28 +304,29 @@ def _problem(asked: QueuedJob, rows: Sequence[JobRow], reason: str) -> str:
     return ""
 
 
-def _idle_before(full: JobRow, own: Sequence[JobRow], begin: int, machine: int) -> tuple[float, float]:
-    """Return idle node-seconds and seconds between the last start of another job and the start of ``full``."""
-    others = [row for row in own if row is not full and row.start <= full.start]
-    since = max([begin, *(row.start for row in others)])
-    busy = sum(row.node_count * max(0, min(row.end, full.start) - since) for row in others)
-    return machine * (full.start - since) - busy, full.start - since
+def _idle_before_full(own: Sequence[JobRow], begin: float, machine: int) -> float:
+    """Return the most idle node-seconds between the last start of another job and a job of the whole machine."""
+    most: float = 0
+    for full in own:
+        if len(full.nodes) == machine:
+            others = [row for row in own if row is not full and row.start <= full.start]
+            since = max([begin, *(row.start for row in others)])
+            busy = sum(len(row.nodes) * max(0, min(row.end, full.start) - since) for row in others)
+            most = max(most, machine * (full.start - since) - busy)
+    return most
 
 
-def _cycles(attempt: OperationAttempt) -> str:
-    """Return the scheduler's cycles until each answer of ``sdiag``, and their mean within the mix."""
-    parsed = {name: parse_sdiag(attempt.answer(f"sdiag-{name}")) for name in ("before", "during", "after")}
-    shown = [
-        f"{name}: mean {figure(cycles['Mean']) if 'Mean' in cycles else NOTHING}, longest {figure(cycles['Max'])}"
-        for name, cycles in parsed.items()
-        if cycles
-    ]
-    before, after = parsed["before"], parsed["after"]
+def _cycles(attempt: OperationAttempt) -> Iterator[str]:
+    """Yield the scheduler's cycles at each answer of ``sdiag``, and their mean within the mix."""
+    cycles = {when: parse_sdiag(attempt.answer(f"sdiag-{when}")) for when in ("before", "during", "after")}
+    for when, figures in cycles.items():
+        if shown := [f"{name} {figure(value)}" for name, value in figures.items() if name != "since"]:
+            yield f"scheduler cycles {when} (µs): {', '.join(shown)}"
+    before, after = cycles["before"], cycles["after"]
     # slurmctld counts anew at midnight, and after a restart.
     if before and after and before["since"] == after["since"] and (number := after["Total"] - before["Total"]) > 0:
         spent_us = after["Total"] * after.get("Mean", 0) - before["Total"] * before.get("Mean", 0)
-        shown.append(f"in the mix: mean {figure(spent_us / number)}")
-    return "; ".join(shown) or NOTHING
+        yield f"mean cycle in the mix (µs): {figure(spent_us / number)}"
 
 
 def _all_ended(bench: OperationBench, attempt: OperationAttempt, ids: list[str], lines: dict[str, str]) -> bool:

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.figures import counted
+from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic, interval_of, value_of
+from reports.acceptance.campaign.layout import MEASURED
 from reports.acceptance.campaign.operations import (
     OperationAttempt,
     OperationBench,
@@ -33,7 +34,6 @@ _Option = Annotated[
 ]
 # Kappa sets these itself, or they would make another job of it.
 _OWN_OPTIONS = ("array", "clusters", "exclusive", "job-name", "nodelist", "nodes", "output", "time", "wrap")
-SILENT = "--output=/dev/null"
 
 
 class OperationTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -48,24 +48,6 @@ class OperationTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             name = option.removeprefix("--").partition("=")[0]
             if name in _OWN_OPTIONS:
                 raise ValueError(f"options: Kappa sets --{name} itself; remove it")
-
-
-@dataclass(frozen=True)
-class QueuedJob:
-    """A job that Kappa submits; without ``command`` it sleeps for ``seconds``."""
-
-    nodes: int
-    seconds: int
-    command: tuple[str, ...] = ()
-
-    def submission(self, attempt: OperationAttempt, *options: str) -> list[str]:
-        """Return the command that submits the job; its time limit is twice its time."""
-        minutes = max(1, -(-2 * self.seconds // 60))
-        task = shlex.join(self.command or ("sleep", str(self.seconds)))
-        return [
-            "sbatch", "--parsable", f"--job-name={attempt.about.job_name}", "--no-requeue", "--chdir=/",
-            f"--nodes={self.nodes}", "--ntasks-per-node=1", f"--time={minutes}", *options, f"--wrap=exec {task}",
-        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,6 +77,10 @@ class OperationRepeat:
         folder, started = self.attempt.folder.name, self.attempt.about.started
         return Sample(self.value, self.number, tuple(sorted(self.nodes)), jobs, folder, started=started)
 
+    def __str__(self) -> str:
+        figures = [f"{name} {NOTHING if value is None else figure(value)}" for name, value in self.figures.items()]
+        return "; ".join((*self.facts, *figures))
+
 
 class OperationClause(Clause, frozen=True, kw_only=True):
     """A clause about operation. A kind adds its terms, plan, ``run`` and ``read``."""
@@ -112,6 +98,24 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         return self.terms.repeats
 
     # Measurement.
+
+    def sbatch(
+        self,
+        attempt: OperationAttempt,
+        nodes: int,
+        seconds: int,
+        command: Sequence[str],
+        *options: str,
+        output: str = "/dev/null",
+    ) -> list[str]:
+        """Return the command that submits a job; without ``command`` it sleeps. Its time limit is twice ``seconds``."""
+        minutes = max(1, -(-2 * seconds // 60))
+        task = shlex.join(command or ("sleep", str(seconds)))
+        return [
+            "sbatch", "--parsable", f"--job-name={attempt.about.job_name}", "--no-requeue", "--chdir=/",
+            f"--nodes={nodes}", "--ntasks-per-node=1", f"--time={minutes}", f"--output={output}",
+            *self.terms.options, *options, f"--wrap=exec {task}",
+        ]  # fmt: skip
 
     def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> Struct:
         """Measure a repeat, and return its record.
@@ -135,7 +139,8 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         bench.say(f"{self.id}: {self.evidence}, repeat {number} of {self.repeats}")
         attempt = begin_operation(bench.campaign, self.id, number)
         try:
-            attempt.finish(self.run(bench, attempt, stop), bench)
+            record = self.run(bench, attempt, stop)
+            bench.say(f"  {MEASURED}: {attempt.finish(record)}")
         finally:
             # slurmctld may be gone for good.
             with contextlib.suppress(InputError):
@@ -145,7 +150,7 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         except InputError as err:
             return TimedRepeat(f"repeat {number}: {err}", None)
         broken = self.broken([repeat])
-        return TimedRepeat("; ".join((*repeat.facts, *broken)), self.holds(repeat.value) and not broken)
+        return TimedRepeat("; ".join((str(repeat), *broken)), self.holds(repeat.value) and not broken)
 
     def repeats_left(self, bench: OperationBench, again: bool) -> list[int]:
         """Return the repeats without a finished attempt; with ``again``, also those whose attempt has no figure."""
@@ -213,7 +218,7 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         return "; ".join((super().measured(verdict), *self.broken(verdict.detail)))
 
     def section(self, verdict: ClauseVerdict) -> Section:
-        facts = ((f"Repeat {repeat.number}", "; ".join(repeat.facts)) for repeat in verdict.detail)
+        facts = ((f"Repeat {repeat.number}", str(repeat)) for repeat in verdict.detail)
         return samples_section(verdict, *facts)
 
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:

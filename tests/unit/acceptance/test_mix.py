@@ -15,7 +15,6 @@ from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
 from reports.acceptance.kinds.mix import Mix, MixRecord
-from reports.acceptance.kinds.operations import QueuedJob
 from tests.unit.acceptance.operations import FakeBench
 
 SDIAG = (pathlib.Path(__file__).parents[2] / "data/acceptance/sdiag.txt").read_text()
@@ -56,7 +55,7 @@ def measured(campaign, text=SACCT, jobs=JOBS, waiting=""):
     for name, answer in {"sacct": text, "squeue": waiting, "sdiag-before": SDIAG}.items():
         attempt.keep(name, answer)
     attempt.keep("sdiag-after", SDIAG.replace("771", "1000").replace("Mean cycle:   19", "Mean cycle:   30"))
-    attempt.finish(MixRecord(jobs, "sacct"), FakeBench(campaign, {}))
+    attempt.finish(MixRecord(jobs, "sacct"))
     return attempt
 
 
@@ -79,7 +78,7 @@ def test_figures_of_a_recorded_mix(tmp_path):
         "makespan_s": 10, "median_wait_s": 5.5, "p95_wait_s": 7, "idle_node_s": 12,
         "starts_per_minute": pytest.approx(60 * 4 / 7), "mean_cycle_us": 30, "longest_cycle_us": 1180,
     }  # fmt: skip
-    assert f"in the mix: mean {(1000 * 30 - 771 * 19) / 229:.2f}" in repeat.facts[-1]
+    assert repeat.facts[-1] == f"mean cycle in the mix (µs): {(1000 * 30 - 771 * 19) / 229:.2f}"
 
 
 @pytest.mark.parametrize(
@@ -172,8 +171,8 @@ def test_bound_on_a_missing_figure_is_incomplete(campaign):
     demanded(campaign, bounds={"mean_cycle_us": 100})
     measured(campaign.folder).keep("sdiag-after", "")
     verdict = judge(campaign).clauses[0]
-    assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "repeat 1: mean cycle is missing")
-    assert verdict.clause.required == "efficiency ≥ 0.4, mean cycle ≤ 100 us"
+    assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "repeat 1: mean_cycle_us is missing")
+    assert verdict.clause.required == "efficiency ≥ 0.4, mean_cycle_us ≤ 100"
 
 
 def test_last_finished_attempt_counts(campaign):
@@ -196,7 +195,7 @@ def test_dossier_and_verify_cover_the_answers(campaign, tmp_path):
     assert verify(dossier).problems == []
     [clause] = json.loads((dossier / "verdict.json").read_text())["clauses"]
     assert clause["operations"][0]["makespan_s"] == 10
-    assert "Idle before full jobs: 12 node-s in 4 s" in (dossier / "dossier.html").read_text()
+    assert "idle_node_s 12" in (dossier / "dossier.html").read_text()
     with (dossier / "operations/M1-r0001-a01/sacct.txt").open("a") as altered:
         altered.write(line("7") + "\n")
     assert verify(dossier).exit_status == 1
@@ -257,6 +256,5 @@ def test_stop_cancels_the_jobs_and_the_next_run_too(campaign, bench):
 
 
 def test_program_is_quoted(tmp_path):
-    job = QueuedJob(1, 60, ("echo", "it's $HOME; true"))
-    command = job.submission(begin_operation(tmp_path, "M1", 1))
+    command = mix().sbatch(begin_operation(tmp_path, "M1", 1), 1, 60, ("echo", "it's $HOME; true"))
     assert command[-1] == """--wrap=exec echo 'it'"'"'s $HOME; true'"""

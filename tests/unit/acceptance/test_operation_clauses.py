@@ -62,7 +62,7 @@ def test_plan_prints_each_clause_once(load, capsys):
         ("--partition=scratch", "partition=scratch", 11, "expected a long option of sbatch"),
         ("--partition=scratch", "--nodes=2", 9, "options: Kappa sets --nodes itself; remove it"),
         ("      limit_s: 400\n", "", 9, "'limit_s' is a required property"),
-        ("limit_s: 400", "limit_s: 400\n      bounds: {wait: 3}", 9, "bounds: expected median_wait_s, "),
+        ("limit_s: 400", "limit_s: 400\n      bounds: {wait: 3}", 14, "expected median_wait_s or p95_wait_s or "),
         ("of: restart", "of: start", 21, "load: expected jobs that go on with restart or failover only, found start"),
         ("true\n  - id: T1", "true\n    repeats: 3\n  - id: T1", 19, "unknown key 'repeats'"),
     ],

@@ -59,7 +59,7 @@ def times(tmp_path):
         for name, answer in {**ANSWERS, **dict(answers)}.items():
             attempt.keep(name, answer)
         record = {"began": STOP, "command": ("stop",), "probes": PROBES, "asked": STOP + 21.2, "load": load, **changes}
-        attempt.finish(TimeRecord(**record), FakeBench(tmp_path, {}))
+        attempt.finish(TimeRecord(**record))
         return clause(of, load=len(load)).read(attempt)
 
     return read
@@ -69,7 +69,7 @@ def test_restart(times):
     repeat = times()
     assert (repeat.figures, repeat.jobs) == ({"up_s": 4, "lost_jobs": 0}, ["9"])
     assert repeat.value == 7, "to the end of the second in which the job started"
-    assert "Jobs sent: 5; 1 not accepted" in repeat.facts
+    assert "5 jobs sent, 1 not accepted" in repeat.facts
 
 
 def test_job_that_the_old_slurmctld_started_does_not_count(times):
