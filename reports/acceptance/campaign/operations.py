@@ -8,6 +8,7 @@
 An attempt without ``record.json`` was interrupted.
 """
 
+import contextlib
 import datetime
 import pathlib
 import re
@@ -81,8 +82,6 @@ class AttemptFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class OperationAttempt:
-    """An attempt at a repeat of a clause."""
-
     folder: pathlib.Path
     about: AttemptFile
 
@@ -91,11 +90,9 @@ class OperationAttempt:
         return (self.folder / RECORD).exists()
 
     def cancel_jobs(self, bench: OperationBench) -> None:
-        """Cancel the jobs of the attempt that are left in the queue.
-
-        :raises InputError: slurmctld does not answer.
-        """
-        bench.run(("scancel", "--quiet", f"--name={self.about.job_name}"))
+        """Cancel the jobs of the attempt that are left in the queue, if slurmctld answers."""
+        with contextlib.suppress(InputError):
+            bench.run(("scancel", "--quiet", f"--name={self.about.job_name}"))
 
     def record(self, kind: type[T]) -> T:
         """:raises InputError: the record is damaged; names the file and the key."""

@@ -81,8 +81,6 @@ class TimeRecord(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
-    """A clause about the time of a restart, failover, reboot or start."""
-
     duration: DurationTerms
 
     timed: ClassVar[bool] = True
@@ -117,17 +115,13 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
     def measure_stop(self, bench: OperationBench, stop: OperatorStop) -> TimedRepeat:
         """Measure the next repeat.
 
-        :raises InputError: the stop is not usable, nothing is left to measure, Slurm does not answer before the stop,
-            or the operator's command failed.
+        :raises InputError: the stop is not usable, or nothing is left to measure; or as ``run``.
         """
         of = self.duration.of
         if (of == "reboot") != bool(stop.node):
             raise InputError(f"{self.id}: expected --node NODE with the reboot of a node, and only then")
         if of in ("reboot", "start") and not stop.command and stop.began is None:
             raise InputError(f"{self.id}: expected --since TIME or a COMMAND after `--`")
-        # After a named time, and before a start, the controller may be down already.
-        if of != "start" and stop.began is None:
-            self.cancel_interrupted(bench)
         left = self.repeats_left(bench, again=True)
         if not left:
             raise InputError(f"{self.id}: all {self.repeats} repeats are measured")
@@ -140,10 +134,6 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
     # The verdict.
 
     def read(self, attempt: OperationAttempt) -> OperationRepeat:
-        """Return the times of one measurement.
-
-        :raises InputError: the time was not measured; says why.
-        """
         record, of = attempt.record(TimeRecord), self.duration.of
         if record.gave_up:
             raise InputError(record.gave_up)
@@ -155,7 +145,7 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
             most = f"more than {_MOST_OFFSET_S} s"
             raise InputError(f"slurmctld's clock differs from the clock here by {figure(offset_s, 3)} s, {most}")
         up, first = _new_job(of, attempt, record)
-        began, seen_by = _began(record, up)
+        began = _began(record, up)
         if began >= up + 1:
             raise InputError("the part started before the stop that was named")
         lost = _lost(attempt, record)
@@ -163,7 +153,7 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         value = first.start + 1 - began
         refused = sum(not probe.job for probe in record.probes)
         facts = [
-            f"{figure(value)} s from the stop ({seen_by}) to job {first.job}",
+            f"{figure(value)} s from the stop to job {first.job}",
             f"{counted(len(record.probes), 'job')} sent, {refused} not accepted",
         ]
         if of == "failover":
@@ -176,20 +166,19 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
 def _new_job(of: str, attempt: OperationAttempt, record: TimeRecord) -> tuple[int, JobRow]:
     """Return when the part started anew, and the first job that started since.
 
-    A job that the old slurmctld started does not count.
-
     :raises InputError: there is none so far; says why.
     """
+    accepted_after = 0.0
     if of == "reboot":
-        up, since = _booted(attempt, record.node), 0.0
+        up = _booted(attempt, record.node)
     elif of == "failover":
         if record.down is None or not _PRIMARY_DOWN.search(attempt.answer(PING)):
             raise InputError("the primary controller answers, so no backup took over")
         # A backup does not tell when it took over: what counts is what it accepted.
-        up, since = math.floor(record.down), record.down
+        up, accepted_after = math.floor(record.down), record.down
     else:
-        up, since = _controller_started(attempt, record), 0.0
-    own = {probe.job for probe in record.probes if probe.answered is not None and probe.answered > since}
+        up = _controller_started(attempt, record)
+    own = {probe.job for probe in record.probes if probe.answered and probe.answered > accepted_after}
     rows = parse_jobs(attempt.answer(JOBS), JOBS)
     started = [row for row in rows if row.job in own and up <= row.start < math.inf]
     if not started:
@@ -224,14 +213,14 @@ def _controller_started(attempt: OperationAttempt, record: TimeRecord) -> int:
     return after
 
 
-def _began(record: TimeRecord, up: int) -> tuple[float, str]:
-    """Return when the part was stopped, and how that is known."""
+def _began(record: TimeRecord, up: int) -> float:
+    """Return when the part was stopped; after a stop by hand, when the last job was accepted before."""
     if record.began is not None:
-        return record.began, "the start of the command" if record.command else "as the operator said"
-    accepted = [one.answered for one in record.probes if one.job and one.answered is not None and one.answered <= up]
+        return record.began
+    accepted = [probe.answered for probe in record.probes if probe.job and probe.answered and probe.answered <= up]
     if not accepted:
         raise InputError("no job was accepted before the stop, so the stop was not seen")
-    return max(accepted), "the last job that was accepted before"
+    return max(accepted)
 
 
 def _lost(attempt: OperationAttempt, record: TimeRecord) -> list[str]:
@@ -298,7 +287,7 @@ class _Timing:
     def _stop(self) -> None:
         """Start the operator's command, or ask for the stop, once a job was accepted, so that the stop is seen."""
         record, of = self.record, self.terms.of
-        if of != "start" and not self.bench.until(lambda: any(one.job for one in record.probes), _READY_S):
+        if of != "start" and not self.bench.until(lambda: any(probe.job for probe in record.probes), _READY_S):
             raise InputError("Slurm accepts no job before the stop; look at `sbatch`'s message with these options")
         if record.command:
             self.bench.say(f"  running: {clean(' '.join(record.command))}")

@@ -106,8 +106,6 @@ class MixRecord(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
-    """A clause about the efficiency of a mix of jobs."""
-
     mix: MixTerms
 
     @property
@@ -163,7 +161,6 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
         return ClausePlan(lines, document)
 
     def measure(self, bench: OperationBench) -> None:
-        self.cancel_interrupted(bench)
         for number in self.repeats_left(bench, bench.again):
             repeat = self.measure_repeat(bench, number, OperatorStop())
             bench.say(f"{self.id}: {repeat.description}")
@@ -191,10 +188,6 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
     # The verdict.
 
     def read(self, attempt: OperationAttempt) -> OperationRepeat:
-        """Return the figures of one run of the mix.
-
-        :raises InputError: there are none, because a job did not run, was cancelled, failed or was not alone; names it.
-        """
         record, machine = attempt.record(MixRecord), self.mix.nodes
         rows = parse_jobs(attempt.answer(record.source), record.source)
         queued = [row for name in (_WAITING, _JOBS) for row in parse_jobs(attempt.answer(name), _JOBS)]
@@ -233,10 +226,9 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
         return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts, problem=problem)
 
     def _own_jobs(self, jobs: Sequence[str], rows: Sequence[JobRow], queued: Sequence[JobRow]) -> list[JobRow]:
-        """Return the rows of the mix.
+        """Return the rows of the mix among those of all jobs.
 
-        :param rows: every job that Slurm told of, also those of others.
-        :param queued: the same jobs as ``squeue`` saw them; it knows why a job waited.
+        :param queued: the jobs as ``squeue`` saw them; it knows why a job waited.
         :raises InputError: a job did not run as agreed.
         """
         queue, by_id = self.mix.queue, defaultdict[str, list[JobRow]](list)

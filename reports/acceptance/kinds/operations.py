@@ -1,6 +1,5 @@
 """The common part of clauses about operation: their jobs in Slurm, and the verdict on their repeats."""
 
-import contextlib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,19 +131,14 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def measure_repeat(self, bench: OperationBench, number: int, stop: OperatorStop) -> TimedRepeat:
-        """Measure a repeat in a new attempt.
-
-        :raises InputError: as ``run``.
-        """
+        """Measure a repeat in a new attempt."""
         bench.say(f"{self.id}: {self.evidence}, repeat {number} of {self.repeats}")
         attempt = begin_operation(bench.campaign, self.id, number)
         try:
             record = self.run(bench, attempt, stop)
             bench.say(f"  {MEASURED}: {attempt.finish(record)}")
         finally:
-            # slurmctld may be gone for good.
-            with contextlib.suppress(InputError):
-                attempt.cancel_jobs(bench)
+            attempt.cancel_jobs(bench)
         try:
             repeat = self.read(attempt)
         except InputError as err:
@@ -153,29 +147,23 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         return TimedRepeat("; ".join((str(repeat), *broken)), self.holds(repeat.value) and not broken)
 
     def repeats_left(self, bench: OperationBench, again: bool) -> list[int]:
-        """Return the repeats without a finished attempt; with ``again``, also those whose attempt has no figure."""
+        """Return the repeats without a finished attempt; with ``again``, also those whose attempt has no figure.
+
+        Cancel the jobs of interrupted attempts.
+        """
         attempts = operation_attempts(bench.campaign, self.id)
+        for attempt in attempts:
+            if not attempt.finished:
+                attempt.cancel_jobs(bench)
         done = {attempt.about.repeat for attempt in attempts if attempt.finished}
         if again:
             done = {repeat.number for repeat in self._read_all(attempts)[0]}
         return sorted({*range(1, self.repeats + 1)} - done)
 
-    def cancel_interrupted(self, bench: OperationBench) -> None:
-        """Cancel the jobs that interrupted attempts left in the queue.
-
-        :raises InputError: slurmctld does not answer.
-        """
-        for attempt in operation_attempts(bench.campaign, self.id):
-            if not attempt.finished:
-                attempt.cancel_jobs(bench)
-
     # The verdict.
 
     def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
-        """Judge by the last finished attempt at each repeat.
-
-        :raises InputError: an ``attempt.json`` is damaged.
-        """
+        """Judge by the last finished attempt at each repeat."""
         attempts = operation_attempts(evidence.campaign.folder, self.id)
         repeats, problems = self._read_all(attempts)
         problems += evidence.chain.problems(attempt.folder for attempt in attempts)
