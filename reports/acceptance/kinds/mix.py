@@ -4,10 +4,10 @@ The efficiency is the least possible time of the mix over its actual time, as in
 System Utilization Benchmark, SC 2000, doi 10.1109/SC.2000.10056).
 """
 
+import contextlib
 import functools
 import hashlib
 import heapq
-import itertools
 import math
 import statistics
 import time
@@ -33,7 +33,6 @@ _ROUNDING_S = 1
 _SETTLE_S = 60.0
 # The first jobs were submitted before sacct's first second of interest.
 _BACK_S = 300
-_WAITING, _JOBS = "waiting", "squeue"
 _AT_LEAST = "starts_per_minute"
 _Bounded = Literal[
     "median_wait_s", "p95_wait_s", "idle_node_s", "mean_cycle_us", "longest_cycle_us", "starts_per_minute"
@@ -63,8 +62,9 @@ class MixJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if (self.nodes is None) == (self.share is None):
             raise ValueError("expected either nodes or share")
 
-    def nodes_of(self, machine: int) -> int:
-        return self.nodes or max(1, round((self.share or 0) * machine))
+    def queued(self, machine: int) -> QueuedJob:
+        nodes = self.nodes or max(1, round((self.share or 0) * machine))
+        return QueuedJob(nodes, self.seconds, self.command)
 
 
 class MixTerms(OperationTerms, frozen=True, kw_only=True):
@@ -86,14 +86,13 @@ class MixTerms(OperationTerms, frozen=True, kw_only=True):
         if sum(job.count for job in self.jobs) > _MOST_JOBS:
             raise ValueError(f"expected at most {_MOST_JOBS} jobs")
         for job in self.jobs:
-            if job.nodes_of(self.nodes) > self.nodes:
+            if job.nodes and job.nodes > self.nodes:
                 raise ValueError(f"jobs: expected at most the {self.nodes} nodes of the machine, found {job.nodes}")
 
     @property
     def queue(self) -> list[QueuedJob]:
         """Return the jobs in the order of submission: by the SHA-256 of seed and number, so that anyone can check."""
-        equal = ([QueuedJob(job.nodes_of(self.nodes), job.seconds, job.command)] * job.count for job in self.jobs)
-        jobs = list(itertools.chain(*equal))
+        jobs = [job.queued(self.nodes) for job in self.jobs for _ in range(job.count)]
         order = sorted(range(len(jobs)), key=lambda i: hashlib.sha256(f"{self.seed} {i}".encode()).digest())
         return [jobs[i] for i in order]
 
@@ -178,11 +177,9 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
             ids.append(bench.submit(self.sbatch(attempt, *job, "--exclusive", output=output)))
         if not bench.until(all_ended, self.mix.limit_s):
             bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
-            attempt.keep(_WAITING, "".join(lines.values()))
             attempt.cancel_jobs(bench)
-            bench.until(all_ended, _SETTLE_S)
         _keep_sdiag(bench, attempt, "after")
-        attempt.keep(_JOBS, "".join(lines.values()))
+        attempt.keep("squeue", "".join(lines.values()))
         return MixRecord(tuple(ids), _source(bench, attempt, ids, since))
 
     # The verdict.
@@ -190,7 +187,7 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
     def read(self, attempt: OperationAttempt) -> OperationRepeat:
         record, machine = attempt.record(MixRecord), self.mix.nodes
         rows = parse_jobs(attempt.answer(record.source), record.source)
-        queued = [row for name in (_WAITING, _JOBS) for row in parse_jobs(attempt.answer(name), _JOBS)]
+        queued = parse_jobs(attempt.answer("squeue"), "squeue")
         own = sorted(self._own_jobs(record.jobs, rows, queued), key=lambda row: row.start)
         begin, end = min(row.submit for row in own), max(row.end for row in own)
         nodes = {node for row in own for node in row.nodes}
@@ -228,7 +225,7 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
     def _own_jobs(self, jobs: Sequence[str], rows: Sequence[JobRow], queued: Sequence[JobRow]) -> list[JobRow]:
         """Return the rows of the mix among those of all jobs.
 
-        :param queued: the jobs as ``squeue`` saw them; it knows why a job waited.
+        :param queued: the jobs as ``squeue`` last saw them; it knows why a job waited.
         :raises InputError: a job did not run as agreed.
         """
         queue, by_id = self.mix.queue, defaultdict[str, list[JobRow]](list)
@@ -236,7 +233,7 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
             by_id[row.job].append(row)
         if len(jobs) != len(queue):
             raise InputError(f"{len(jobs)} of {counted(len(queue), 'job')} were submitted")
-        reasons = {row.job: row.reason for row in queued if row.start == math.inf and row.state not in ENDED}
+        reasons = {row.job: row.reason for row in queued}
         problems = [
             f"job {job}: {problem}"
             for job, asked in zip(jobs, queue, strict=True)
@@ -284,8 +281,7 @@ def _problem(asked: QueuedJob, rows: Sequence[JobRow], reason: str) -> str:
     [row] = rows
     on = ",".join(row.nodes)
     if row.start == math.inf:
-        why = reason or row.reason
-        stated = f" ({why})" if why not in ("", "None") else ""
+        stated = f" ({reason})" if reason not in ("", "None") else ""
         return f"{row.state}, did not start on {counted(asked.nodes, 'node')}{stated}"
     if row.state != "COMPLETED" or row.end == math.inf:
         return f"{row.state} on {on}"
@@ -334,18 +330,14 @@ def _all_ended(bench: OperationBench, attempt: OperationAttempt, ids: list[str],
     alive = {row.job for row in rows if row.state not in ENDED}
     ended = sum(job in lines and job not in alive for job in ids)
     if 2 * ended >= len(ids) and not attempt.answer("sdiag-during"):
-        bench.say(f"  {ended} of {len(ids)} jobs ended")
         _keep_sdiag(bench, attempt, "during")
     return ended == len(ids)
 
 
 def _keep_sdiag(bench: OperationBench, attempt: OperationAttempt, when: str) -> None:
-    try:
-        answer = bench.run(("sdiag",))
-    except InputError as err:
-        # A user may not be allowed to ask; the figures are then missing.
-        answer = f"{err}\n"
-    attempt.keep(f"sdiag-{when}", answer)
+    # A user may not be allowed to ask; the figures are then missing.
+    with contextlib.suppress(InputError):
+        attempt.keep(f"sdiag-{when}", bench.run(("sdiag",)))
 
 
 def _source(bench: OperationBench, attempt: OperationAttempt, ids: list[str], since: str) -> Literal["sacct", "squeue"]:
@@ -355,8 +347,7 @@ def _source(bench: OperationBench, attempt: OperationAttempt, ids: list[str], si
         answer = attempt.keep("sacct", bench.run(("sacct", *SACCT_OPTIONS, "-S", since)))
         return {row.job for row in parse_jobs(answer, "sacct") if row.state in ENDED}.issuperset(ids)
 
-    try:
-        return "sacct" if bench.until(complete, _SETTLE_S) else "squeue"
-    except InputError as err:
-        bench.say(f"  {err}; squeue's answers count instead")
-        return "squeue"
+    with contextlib.suppress(InputError):
+        if bench.until(complete, _SETTLE_S):
+            return "sacct"
+    return "squeue"
