@@ -3,7 +3,6 @@
 An operator stops the part, by hand or by a command on Kappa's command line. The contract contains no command.
 """
 
-import contextlib
 import math
 import re
 import time
@@ -23,9 +22,8 @@ from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop
 from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms
 
 # Names of the kept answers.
-CONFIG_BEFORE, CONFIG_AFTER = "config-before", "config-after"
-NODES_BEFORE, NODES_AFTER = "nodes-before", "nodes-after"
-JOBS, LOAD_BEFORE, PING = "squeue", "load-before", "ping-after"
+CONFIG, NODES, PING, JOBS = "config-after", "nodes-after", "ping-after", "squeue"
+LOAD_BEFORE = "load-before"
 # Slurm's times are whole seconds, and an answer takes a moment.
 _MOST_OFFSET_S = 3
 # States of a job that is alive.
@@ -108,9 +106,7 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
 
     def plan(self, planning: Planning) -> ClausePlan:
         command = f"kappa acceptance time SITE DIR {self.id}"
-        return ClausePlan(
-            (f"{counted(self.repeats, 'repeat')}: an operator stops the part, each time with `{command}`",), {}
-        )
+        return ClausePlan((f"{counted(self.repeats, 'repeat')}, each with an operator's stop: `{command}`",), {})
 
     def measure_stop(self, bench: OperationBench, stop: OperatorStop) -> TimedRepeat:
         """Measure the next repeat.
@@ -137,17 +133,14 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         record, of = attempt.record(TimeRecord), self.duration.of
         if record.gave_up:
             raise InputError(record.gave_up)
-        after = parse_config(attempt.answer(CONFIG_AFTER))
+        after = parse_config(attempt.answer(CONFIG))
         if after.answered is None or record.asked is None:
             raise InputError("slurmctld did not answer with its time")
         offset_s = after.answered - record.asked
         if abs(offset_s) > _MOST_OFFSET_S:
             most = f"more than {_MOST_OFFSET_S} s"
             raise InputError(f"slurmctld's clock differs from the clock here by {figure(offset_s, 3)} s, {most}")
-        up, first = _new_job(of, attempt, record)
-        began = _began(record, up)
-        if began >= up + 1:
-            raise InputError("the part started before the stop that was named")
+        began, up, first = _times(of, attempt, record)
         lost = _lost(attempt, record)
         # To the end of the second in which the first job started.
         value = first.start + 1 - began
@@ -163,54 +156,41 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         return OperationRepeat(attempt, value, first.nodes, [first.job], figures, facts, broken)
 
 
-def _new_job(of: str, attempt: OperationAttempt, record: TimeRecord) -> tuple[int, JobRow]:
-    """Return when the part started anew, and the first job that started since.
+def _times(of: str, attempt: OperationAttempt, record: TimeRecord) -> tuple[float, int, JobRow]:
+    """Return when the part was stopped, and when it was up again; and the first job that started since.
 
     :raises InputError: there is none so far; says why.
     """
     accepted_after = 0.0
     if of == "reboot":
-        up = _booted(attempt, record.node)
+        node = _node(attempt.answer(NODES), record.node)
+        started, up = node.boot, max(node.boot or 0, node.daemon or 0)
     elif of == "failover":
         if record.down is None or not _PRIMARY_DOWN.search(attempt.answer(PING)):
             raise InputError("the primary controller answers, so no backup took over")
         # A backup does not tell when it took over: what counts is what it accepted.
-        up, accepted_after = math.floor(record.down), record.down
+        started = up = math.floor(record.down)
+        accepted_after = record.down
     else:
-        up = _controller_started(attempt, record)
+        started = parse_config(attempt.answer(CONFIG)).started
+        up = started or 0
+    if started is None:
+        raise InputError("Slurm does not tell when the part started")
+    began = _began(record, up)
+    if began >= started + 1:
+        raise InputError("the part did not start anew after the stop")
     own = {probe.job for probe in record.probes if probe.answered and probe.answered > accepted_after}
     rows = parse_jobs(attempt.answer(JOBS), JOBS)
-    started = [row for row in rows if row.job in own and up <= row.start < math.inf]
-    if not started:
+    ran = [row for row in rows if row.job in own and up <= row.start < math.inf]
+    if not ran:
         raise InputError("no new job was seen to run")
-    return up, min(started, key=lambda row: (row.start, row.submit))
-
-
-def _booted(attempt: OperationAttempt, node: str) -> int:
-    before, after = (_node(attempt.answer(name), node) for name in (NODES_BEFORE, NODES_AFTER))
-    if before.boot is None or after.boot is None or after.daemon is None:
-        raise InputError(f"Slurm does not tell when {node} was booted")
-    if after.boot <= before.boot:
-        raise InputError(f"{node} was not booted anew")
-    return max(after.boot, after.daemon)
+    return began, up, min(ran, key=lambda row: (row.start, row.submit))
 
 
 def _node(answer: str, node: str) -> NodeStart:
     """Return the times of a node; unknown ones if the answer has no such node."""
     starts = {start.node: start for start in parse_nodes(answer)}
     return starts.get(node, NodeStart(node, None, None))
-
-
-def _controller_started(attempt: OperationAttempt, record: TimeRecord) -> int:
-    before, after = (parse_config(attempt.answer(name)).started for name in (CONFIG_BEFORE, CONFIG_AFTER))
-    if after is None:
-        raise InputError("slurmctld did not answer with its time of start")
-    if record.began is not None and (before is None or not record.command):
-        # slurmctld was off, or up again before Kappa asked: the time that was named decides.
-        before = math.floor(record.began) - 1
-    if before is None or after <= before:
-        raise InputError("slurmctld did not start anew")
-    return after
 
 
 def _began(record: TimeRecord, up: int) -> float:
@@ -265,13 +245,9 @@ class _Timing:
         return self.record
 
     def _prepare(self) -> None:
-        """Keep Slurm's answers before the stop, and start the load."""
-        # After a named time, and before a start, the controller may be down.
-        may_be_down = self.terms.of == "start" or self.record.began is not None
-        with contextlib.suppress(*([InputError] if may_be_down else [])):
-            self._keep(CONFIG_BEFORE, CONFIG_COMMAND)
+        """Test that Slurm knows the node, and start the load."""
         node = self.record.node
-        if node and _node(self._keep(NODES_BEFORE, NODE_COMMAND), node).boot is None:
+        if node and _node(self.bench.run(NODE_COMMAND), node).boot is None:
             raise InputError(f"--node {clean(node)}: Slurm does not tell when it was booted; see `scontrol show node`")
         if self.terms.load:
             load = self.clause.sbatch(self.attempt, 1, round(self.limit_s), ())
@@ -312,12 +288,12 @@ class _Timing:
                 if not _PRIMARY_DOWN.search(self._keep(PING, ("scontrol", "ping"))):
                     return False
                 self.record.down = self.record.down or time.time()
-            self._keep(CONFIG_AFTER, CONFIG_COMMAND)
+            self._keep(CONFIG, CONFIG_COMMAND)
             self.record.asked = time.time()
             if self.record.node:
-                self._keep(NODES_AFTER, NODE_COMMAND)
+                self._keep(NODES, NODE_COMMAND)
             self._keep(JOBS, SQUEUE_COMMAND)
-            _new_job(self.terms.of, self.attempt, self.record)
+            _times(self.terms.of, self.attempt, self.record)
         except InputError:
             return False
         return True
