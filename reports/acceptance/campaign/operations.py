@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import pathlib
 import re
+import shlex
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -88,6 +89,15 @@ class OperationAttempt:
     @property
     def finished(self) -> bool:
         return (self.folder / RECORD).exists()
+
+    def sbatch(self, nodes: int, seconds: int, command: Sequence[str], *options: str) -> list[str]:
+        """Return the command that submits a job; without ``command`` it sleeps. Its time limit is twice ``seconds``."""
+        minutes = max(1, -(-2 * seconds // 60))
+        task = shlex.join(command or ("sleep", str(seconds)))
+        return [
+            "sbatch", "--parsable", f"--job-name={self.about.job_name}", "--no-requeue", "--chdir=/",
+            f"--nodes={nodes}", "--ntasks-per-node=1", f"--time={minutes}", *options, f"--wrap=exec {task}",
+        ]  # fmt: skip
 
     def cancel_jobs(self, bench: OperationBench) -> None:
         """Cancel the jobs of the attempt that are left in the queue, if slurmctld answers."""

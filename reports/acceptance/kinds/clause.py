@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kappa.core.ground.documents import Path, YamlFile
-from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from kappa.core.ground.order_statistics import Interval, Statistic
 from kappa.core.record.model import Case
@@ -178,11 +177,8 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
         """Measure all repeats that are left and that need no person."""
 
     def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> "TimedRepeat":
-        """Measure the next repeat, which begins with an operator's action.
-
-        :raises InputError: the clause is not ``timed``.
-        """
-        raise InputError(f"{self.id}: expected a clause of duration")
+        """Measure the next repeat of a ``timed`` clause, which begins with an operator's action."""
+        raise NotImplementedError
 
     # The verdict.
 

@@ -125,7 +125,7 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         return self.measure_repeat(bench, left[0], stop)
 
     def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> TimeRecord:
-        return _Timing(self, bench, attempt, stop).run()
+        return _Timing(self.duration, bench, attempt, stop).run()
 
     # The verdict.
 
@@ -226,16 +226,17 @@ def _lost(attempt: OperationAttempt, record: TimeRecord) -> list[str]:
 class _Timing:
     """One measurement of a time. ``record`` grows meanwhile."""
 
-    def __init__(self, clause: Duration, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop):
-        self.clause, self.bench, self.attempt, self.terms = clause, bench, attempt, clause.duration
+    def __init__(self, terms: DurationTerms, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop):
+        self.terms, self.bench, self.attempt = terms, bench, attempt
         self.record = TimeRecord(began=stop.began, command=stop.command, node=stop.node)
+        self.options = (*terms.options, "--output=/dev/null")
         self.limit_s = _LIMIT_S + 3 * self.terms.at_most_s
         self.status: Callable[[], int | None] = lambda: 0
 
     def run(self) -> TimeRecord:
         self._prepare()
-        on_node = [f"--nodelist={self.record.node}"] if self.record.node else []
-        probe = self.clause.sbatch(self.attempt, self.terms.nodes, 1, ("true",), *on_node)
+        options = [*self.options, f"--nodelist={self.record.node}"] if self.record.node else self.options
+        probe = self.attempt.sbatch(self.terms.nodes, 1, ("true",), *options)
         with self.bench.probe(probe) as self.record.probes:
             if self.record.began is None:
                 self._stop()
@@ -250,7 +251,7 @@ class _Timing:
         if node and _node(self.bench.run(NODE_COMMAND), node).boot is None:
             raise InputError(f"--node {clean(node)}: Slurm does not tell when it was booted; see `scontrol show node`")
         if self.terms.load:
-            load = self.clause.sbatch(self.attempt, 1, round(self.limit_s), ())
+            load = self.attempt.sbatch(1, round(self.limit_s), (), *self.options)
             self.record.load = [self.bench.submit(load) for _ in range(self.terms.load)]
             if not self.bench.until(self._load_runs, _READY_S):
                 raise InputError(f"not all {self.terms.load} jobs of the load have started in {_READY_S:g} s")

@@ -173,8 +173,8 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
         for job in self.mix.queue:
             bench.pause(0)
             # A sleeping job writes nothing; a program's output is evidence.
-            output = str(attempt.folder.resolve() / "job-%j.out") if job.command else "/dev/null"
-            ids.append(bench.submit(self.sbatch(attempt, *job, "--exclusive", output=output)))
+            output = attempt.folder.resolve() / "job-%j.out" if job.command else "/dev/null"
+            ids.append(bench.submit(attempt.sbatch(*job, *self.mix.options, "--exclusive", f"--output={output}")))
         if not bench.until(all_ended, self.mix.limit_s):
             bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
             attempt.cancel_jobs(bench)

@@ -1,6 +1,5 @@
 """The common part of clauses about operation: their jobs in Slurm, and the verdict on their repeats."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -11,12 +10,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic, interval_of, value_of
 from reports.acceptance.campaign.layout import MEASURED
-from reports.acceptance.campaign.operations import (
-    OperationAttempt,
-    OperationBench,
-    begin_operation,
-    operation_attempts,
-)
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation, operation_attempts
 from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, OperatorStop, Sample, TimedRepeat
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import samples_section
@@ -97,24 +91,6 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         return self.terms.repeats
 
     # Measurement.
-
-    def sbatch(
-        self,
-        attempt: OperationAttempt,
-        nodes: int,
-        seconds: int,
-        command: Sequence[str],
-        *options: str,
-        output: str = "/dev/null",
-    ) -> list[str]:
-        """Return the command that submits a job; without ``command`` it sleeps. Its time limit is twice ``seconds``."""
-        minutes = max(1, -(-2 * seconds // 60))
-        task = shlex.join(command or ("sleep", str(seconds)))
-        return [
-            "sbatch", "--parsable", f"--job-name={attempt.about.job_name}", "--no-requeue", "--chdir=/",
-            f"--nodes={nodes}", "--ntasks-per-node=1", f"--time={minutes}", f"--output={output}",
-            *self.terms.options, *options, f"--wrap=exec {task}",
-        ]  # fmt: skip
 
     def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> Struct:
         """Measure a repeat, and return its record.

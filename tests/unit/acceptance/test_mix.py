@@ -256,5 +256,5 @@ def test_stop_cancels_the_jobs_and_the_next_run_too(campaign, bench):
 
 
 def test_program_is_quoted(tmp_path):
-    command = mix().sbatch(begin_operation(tmp_path, "M1", 1), 1, 60, ("echo", "it's $HOME; true"))
+    command = begin_operation(tmp_path, "M1", 1).sbatch(1, 60, ("echo", "it's $HOME; true"))
     assert command[-1] == """--wrap=exec echo 'it'"'"'s $HOME; true'"""
