@@ -176,8 +176,11 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
     def measure(self, bench: OperationBench) -> None:
         """Measure all repeats that are left and that need no person."""
 
-    def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> "TimedRepeat":
-        """Measure the next repeat of a ``timed`` clause, which begins with an operator's action."""
+    def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> bool | None:
+        """Measure the next repeat of a ``timed`` clause, which begins with an operator's action.
+
+        Return whether it alone meets the clause; ``None`` if it has no figure.
+        """
         raise NotImplementedError
 
     # The verdict.
@@ -273,14 +276,6 @@ class OperatorStop:
     command: Sequence[str] = ()
     began: float | None = None
     node: str = ""
-
-
-@dataclass(frozen=True)
-class TimedRepeat:
-    """Describe a repeat, and whether it alone meets the clause; ``None`` if nothing was measured."""
-
-    description: str
-    holds: bool | None
 
 
 class ClauseOutcome(Enum):

@@ -18,7 +18,7 @@ from reports.acceptance.campaign.job_rows import SQUEUE_COMMAND, JobRow, parse_j
 from reports.acceptance.campaign.measured import note_earlier
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, ProbeJob
 from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, NodeStart, parse_config, parse_nodes
-from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop, Planning, TimedRepeat
+from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop, Planning
 from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms
 
 # Names of the kept answers.
@@ -108,11 +108,8 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
         command = f"kappa acceptance time SITE DIR {self.id}"
         return ClausePlan((f"{counted(self.repeats, 'repeat')}, each with an operator's stop: `{command}`",), {})
 
-    def measure_stop(self, bench: OperationBench, stop: OperatorStop) -> TimedRepeat:
-        """Measure the next repeat.
-
-        :raises InputError: the stop is not usable, or nothing is left to measure; or as ``run``.
-        """
+    def measure_stop(self, bench: OperationBench, stop: OperatorStop) -> bool | None:
+        """:raises InputError: the stop is not usable, or nothing is left to measure; or as ``run``."""
         of = self.duration.of
         if (of == "reboot") != bool(stop.node):
             raise InputError(f"{self.id}: expected --node NODE with the reboot of a node, and only then")

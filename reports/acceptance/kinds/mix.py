@@ -161,8 +161,7 @@ class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
 
     def measure(self, bench: OperationBench) -> None:
         for number in self.repeats_left(bench, bench.again):
-            repeat = self.measure_repeat(bench, number, OperatorStop())
-            bench.say(f"{self.id}: {repeat.description}")
+            self.measure_repeat(bench, number, OperatorStop())
 
     def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> MixRecord:
         """Submit the jobs, wait for their end, and keep Slurm's answers."""

@@ -11,7 +11,7 @@ from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic, interval_of, value_of
 from reports.acceptance.campaign.layout import MEASURED
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation, operation_attempts
-from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, OperatorStop, Sample, TimedRepeat
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, OperatorStop, Sample
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import samples_section
 
@@ -106,8 +106,8 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         """
         raise NotImplementedError
 
-    def measure_repeat(self, bench: OperationBench, number: int, stop: OperatorStop) -> TimedRepeat:
-        """Measure a repeat in a new attempt."""
+    def measure_repeat(self, bench: OperationBench, number: int, stop: OperatorStop) -> bool | None:
+        """Measure a repeat. Return whether it alone meets the clause; ``None`` if it has no figure."""
         bench.say(f"{self.id}: {self.evidence}, repeat {number} of {self.repeats}")
         attempt = begin_operation(bench.campaign, self.id, number)
         try:
@@ -118,9 +118,11 @@ class OperationClause(Clause, frozen=True, kw_only=True):
         try:
             repeat = self.read(attempt)
         except InputError as err:
-            return TimedRepeat(f"repeat {number}: {err}", None)
+            bench.say(f"{self.id}: repeat {number}: {err}")
+            return None
         broken = self.broken([repeat])
-        return TimedRepeat("; ".join((str(repeat), *broken)), self.holds(repeat.value) and not broken)
+        bench.say(f"{self.id}: {'; '.join((str(repeat), *broken))}")
+        return self.holds(repeat.value) and not broken
 
     def repeats_left(self, bench: OperationBench, again: bool) -> list[int]:
         """Return the repeats without a finished attempt; with ``again``, also those whose attempt has no figure.

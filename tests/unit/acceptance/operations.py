@@ -19,10 +19,11 @@ class FakeBench:
     status: int | None = 0
     stopped: Exception | None = None
     commands: list[tuple[str, ...]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     jobs: int = 0
 
     def say(self, line):
-        pass
+        self.lines.append(line)
 
     def pause(self, seconds):
         if self.stopped and seconds:
