@@ -25,7 +25,7 @@ from msgspec import Struct
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import read_text, write_atomically
+from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
 from reports.acceptance.campaign.layout import ATTEMPT, OPERATIONS, RECORD
 from reports.acceptance.campaign.measured import note_measured
 
@@ -55,14 +55,12 @@ class OperationBench(Protocol):
 
     def say(self, line: str) -> None: ...
     def pause(self, seconds: float) -> None: ...
-    def until(self, done: Callable[[], bool], patience_s: float) -> bool:
-        """Call ``done`` every second until it returns true. Return whether it did so within ``patience_s``."""
-
-    def run(self, command: Sequence[str]) -> str:
-        """Run a command of Slurm, and return its answer."""
-
+    def run(self, command: Sequence[str]) -> str: ...
     def submit(self, sbatch: Sequence[str]) -> str:
         """Submit a job, and return its id."""
+
+    def until(self, done: Callable[[], bool], patience_s: float) -> bool:
+        """Call ``done`` every second until it returns true. Return whether it did so within ``patience_s``."""
 
     def probe(self, sbatch: Sequence[str]) -> AbstractContextManager[Sequence[ProbeJob]]:
         """Submit a job every second. Yield the jobs so far, which grow until the context ends."""
@@ -159,11 +157,8 @@ def begin_operation(campaign: pathlib.Path, clause: str, repeat: int) -> Operati
     folder = campaign / OPERATIONS / f"{clause}-r{repeat:04}-a{number:02}"
     started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
     about = AttemptFile(clause, repeat, number, started, f"kappa-{uuid.uuid4().hex[:12]}")
-    try:
-        folder.mkdir(parents=True)
-        _write(folder / ATTEMPT, about)
-    except OSError as err:
-        raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
+    make_folder(folder)
+    _write(folder / ATTEMPT, about)
     return OperationAttempt(folder, about)
 
 
