@@ -21,7 +21,7 @@ from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMA
 from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop, Planning
 from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms
 
-# Names of the kept answers.
+# Names of the kept answers about the time after the stop, and before it.
 CONFIG, NODES, PING, JOBS = "config-after", "nodes-after", "ping-after", "squeue"
 LOAD_BEFORE = "load-before"
 # Slurm's times are whole seconds, and an answer takes a moment.
@@ -138,6 +138,8 @@ class Duration(OperationClause, frozen=True, kw_only=True, tag="duration"):
             most = f"more than {_MOST_OFFSET_S} s"
             raise InputError(f"slurmctld's clock differs from the clock here by {figure(offset_s, 3)} s, {most}")
         began, up, first = _times(of, attempt, record)
+        if began >= up + 1:
+            raise InputError("the part started before the stop")
         lost = _lost(attempt, record)
         # To the end of the second in which the first job started.
         value = first.start + 1 - began
@@ -174,7 +176,7 @@ def _times(of: str, attempt: OperationAttempt, record: TimeRecord) -> tuple[floa
     if started is None:
         raise InputError("Slurm does not tell when the part started")
     began = _began(record, up)
-    if began >= started + 1:
+    if began >= started + 1 + _MOST_OFFSET_S:
         raise InputError("the part did not start anew after the stop")
     own = {probe.job for probe in record.probes if probe.answered and probe.answered > accepted_after}
     rows = parse_jobs(attempt.answer(JOBS), JOBS)

@@ -119,6 +119,7 @@ def test_job_that_slurm_did_not_accept_is_counted(times):
         ({}, {"config-after": ALIVE}, NOT_ANEW),
         ({}, {"squeue": SQUEUE.splitlines()[3] + "\n"}, "no new job was seen to run"),
         ({"began": STOP + 60}, {}, NOT_ANEW),
+        ({"began": STOP + 5}, {}, "the part started before the stop"),
         ({"began": None, "probes": PROBES[1:]}, {}, "no job was accepted before the stop"),
         ({"began": None}, {"config-after": ALIVE}, "no job was accepted before the stop"),
         ({"load": ("8",)}, {}, "job 8 of the load did not run before the stop"),
