@@ -43,9 +43,9 @@ def call(suite):
     contract = suite.results / "operation.yaml"
     contract.write_text(CONTRACT)
 
-    def run(*words, stop=()):
-        command = [sys.executable, "-m", "kappa.app.command.main", "acceptance", *map(str, words)]
-        if words[0] != "report":
+    def run(*arguments, stop=()):
+        command = [sys.executable, "-m", "kappa.app.command.main", "acceptance", *map(str, arguments)]
+        if arguments[0] != "report":
             command += ["--contract", str(contract)]
         return subprocess.run(
             [*command, *(["--", *stop] if stop else [])],
@@ -114,12 +114,12 @@ def test_backup_controller_takes_over(tmp_path):
         head, _, _ = CONTRACT.partition("  - id: M1")
         duration = "{of: failover, at_most_s: 3600, load: 1, options: [--partition=scratch]}"
         contract.write_text(f"{head}  - id: F1\n    text: It goes on.\n    duration: {duration}\n    mandatory: true\n")
-        words = ["acceptance", "time", str(SITE), str(tmp_path / "failover"), "F1", "--contract", str(contract)]
+        arguments = ["acceptance", "time", str(SITE), str(tmp_path / "failover"), "F1", "--contract", str(contract)]
         takeover = [str(SITE / "cluster"), "exec", "login", "scontrol", "takeover"]
         done = subprocess.run(
-            [sys.executable, "-m", "kappa.app.command.main", *words, "--", *takeover],
+            [sys.executable, "-m", "kappa.app.command.main", *arguments, "--", *takeover],
             env=suite.environment(), cwd=REPOSITORY,
             capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "Running jobs: 1 of 1 went on" in done.stdout
+        assert "lost_jobs 0" in done.stdout

@@ -55,9 +55,8 @@ def run(options: argparse.Namespace) -> int:
         try:
             with stopping() as stop:
                 bench = SlurmBench(campaign.folder, site, Conductor(stop, [lock]))
-                measured = timed[options.clause].measure_stop(bench, operator_stop)
+                holds = timed[options.clause].measure_stop(bench, operator_stop)
         except StoppedError as err:
             say(f"{err}; nothing was measured")
             return INTERRUPTED
-    say(f"{options.clause}: {measured.description}")
-    return 2 if measured.holds is None else 0 if measured.holds else 1
+    return 2 if holds is None else 0 if holds else 1

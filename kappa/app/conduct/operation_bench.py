@@ -16,7 +16,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.operations import ProbeJob
 
-_STEP_S, _EACH_S, _MOST_WAITING = 0.2, 1.0, 100
+_EACH_S, _MOST_WAITING = 1.0, 100
 
 
 class SlurmBench:
@@ -36,18 +36,15 @@ class SlurmBench:
         return commands
 
     def pause(self, seconds: float) -> None:
-        self._conductor.stop.check()
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            time.sleep(min(_STEP_S, left))
-            self._conductor.stop.check()
+        self.until(lambda: False, seconds)
 
-    def until(self, done: Callable[[], bool], patience_s: float, each_s: float = 1.0) -> bool:
+    def until(self, done: Callable[[], bool], patience_s: float) -> bool:
         end = time.monotonic() + patience_s
         while not done():
-            if time.monotonic() > end:
+            self._conductor.stop.check()
+            if time.monotonic() >= end:
                 return False
-            self.pause(each_s)
+            time.sleep(_EACH_S)
         return True
 
     def run(self, command: Sequence[str]) -> str:
@@ -83,11 +80,10 @@ class SlurmBench:
                 pool.submit(send)
 
         # While slurmctld is down, sbatch waits, so several threads send.
-        pool, clock = ThreadPoolExecutor(_MOST_WAITING), threading.Thread(target=send_each_second, daemon=True)
-        clock.start()
-        try:
-            yield probes
-        finally:
-            over.set()
-            clock.join()
-            pool.shutdown(cancel_futures=True)
+        with ThreadPoolExecutor(_MOST_WAITING) as pool:
+            pool.submit(send_each_second)
+            try:
+                yield probes
+            finally:
+                over.set()
+                pool.shutdown(cancel_futures=True)

@@ -37,7 +37,6 @@ class JobRow:
     submit: int
     start: float
     end: float
-    node_count: int
     nodes: tuple[str, ...]
     reason: str
 
@@ -63,7 +62,7 @@ def parse_jobs(text: str, command: str) -> list[JobRow]:
             raise InputError(f"{command}, line {number}: {err}") from None
         started = math.inf if start is None or state in _NOT_STARTED else start
         ended = math.inf if end is None or state not in ENDED else end
-        rows.append(JobRow(fields[0], state, submit, started, ended, int(fields[5]), nodes, fields[7].strip()))
+        rows.append(JobRow(fields[0], state, submit, started, ended, nodes, fields[7].strip()))
     return rows
 
 

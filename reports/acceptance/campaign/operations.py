@@ -8,9 +8,11 @@
 An attempt without ``record.json`` was interrupted.
 """
 
+import contextlib
 import datetime
 import pathlib
 import re
+import shlex
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -23,8 +25,8 @@ from msgspec import Struct
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import read_text, write_atomically
-from reports.acceptance.campaign.layout import ATTEMPT, MEASURED, OPERATIONS, RECORD
+from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
+from reports.acceptance.campaign.layout import ATTEMPT, OPERATIONS, RECORD
 from reports.acceptance.campaign.measured import note_measured
 
 _FOLDER = re.compile(r"(?P<clause>.+)-r(?P<repeat>\d{4})-a(?P<number>\d{2,6})", re.ASCII)
@@ -53,14 +55,12 @@ class OperationBench(Protocol):
 
     def say(self, line: str) -> None: ...
     def pause(self, seconds: float) -> None: ...
-    def until(self, done: Callable[[], bool], patience_s: float, each_s: float = 1.0) -> bool:
-        """Call ``done`` every ``each_s`` until it returns true. Return whether it did so within ``patience_s``."""
-
-    def run(self, command: Sequence[str]) -> str:
-        """Run a command of Slurm, and return its answer."""
-
+    def run(self, command: Sequence[str]) -> str: ...
     def submit(self, sbatch: Sequence[str]) -> str:
         """Submit a job, and return its id."""
+
+    def until(self, done: Callable[[], bool], patience_s: float) -> bool:
+        """Call ``done`` every second until it returns true. Return whether it did so within ``patience_s``."""
 
     def probe(self, sbatch: Sequence[str]) -> AbstractContextManager[Sequence[ProbeJob]]:
         """Submit a job every second. Yield the jobs so far, which grow until the context ends."""
@@ -81,8 +81,6 @@ class AttemptFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class OperationAttempt:
-    """An attempt at a repeat of a clause."""
-
     folder: pathlib.Path
     about: AttemptFile
 
@@ -90,14 +88,28 @@ class OperationAttempt:
     def finished(self) -> bool:
         return (self.folder / RECORD).exists()
 
+    def sbatch(self, nodes: int, seconds: int, command: Sequence[str], *options: str) -> list[str]:
+        """Return the command that submits a job; without ``command`` it sleeps. Its time limit is twice ``seconds``."""
+        minutes = max(1, -(-2 * seconds // 60))
+        task = shlex.join(command or ("sleep", str(seconds)))
+        return [
+            "sbatch", "--parsable", f"--job-name={self.about.job_name}", "--no-requeue", "--chdir=/",
+            f"--nodes={nodes}", "--ntasks-per-node=1", f"--time={minutes}", *options, f"--wrap=exec {task}",
+        ]  # fmt: skip
+
+    def cancel_jobs(self, bench: OperationBench) -> None:
+        """Cancel the jobs of the attempt that are left in the queue, if slurmctld answers."""
+        with contextlib.suppress(InputError):
+            bench.run(("scancel", "--quiet", f"--name={self.about.job_name}"))
+
     def record(self, kind: type[T]) -> T:
         """:raises InputError: the record is damaged; names the file and the key."""
         return load_json(self.folder / RECORD, kind)
 
-    def finish(self, record: Struct, bench: OperationBench) -> None:
-        """Write the record after all answers, and say the last hash of the chain of measurements."""
+    def finish(self, record: Struct) -> str:
+        """Write the record after all answers, and return the last hash of the chain of measurements."""
         _write(self.folder / RECORD, record)
-        bench.say(f"  {MEASURED}: {note_measured(self.folder)}")
+        return note_measured(self.folder)
 
     def keep(self, name: str, answer: str) -> str:
         """Keep a raw answer in ``NAME.txt``, and return it."""
@@ -145,11 +157,8 @@ def begin_operation(campaign: pathlib.Path, clause: str, repeat: int) -> Operati
     folder = campaign / OPERATIONS / f"{clause}-r{repeat:04}-a{number:02}"
     started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
     about = AttemptFile(clause, repeat, number, started, f"kappa-{uuid.uuid4().hex[:12]}")
-    try:
-        folder.mkdir(parents=True)
-        _write(folder / ATTEMPT, about)
-    except OSError as err:
-        raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
+    make_folder(folder)
+    _write(folder / ATTEMPT, about)
     return OperationAttempt(folder, about)
 
 

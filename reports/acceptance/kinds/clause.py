@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kappa.core.ground.documents import Path, YamlFile
-from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from kappa.core.ground.order_statistics import Interval, Statistic
 from kappa.core.record.model import Case
@@ -177,12 +176,12 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
     def measure(self, bench: OperationBench) -> None:
         """Measure all repeats that are left and that need no person."""
 
-    def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> "TimedRepeat":
-        """Measure the next repeat, which begins with an operator's action.
+    def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> bool | None:
+        """Measure the next repeat of a ``timed`` clause, which begins with an operator's action.
 
-        :raises InputError: the clause is not ``timed``.
+        Return whether it alone meets the clause; ``None`` if it has no figure.
         """
-        raise InputError(f"{self.id}: expected a clause of duration")
+        raise NotImplementedError
 
     # The verdict.
 
@@ -277,14 +276,6 @@ class OperatorStop:
     command: Sequence[str] = ()
     began: float | None = None
     node: str = ""
-
-
-@dataclass(frozen=True)
-class TimedRepeat:
-    """Describe a repeat, and whether it alone meets the clause; ``None`` if nothing was measured."""
-
-    description: str
-    holds: bool | None
 
 
 class ClauseOutcome(Enum):

@@ -11,41 +11,38 @@ import heapq
 import math
 import statistics
 import time
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.figures import NOTHING, counted, duration, figure
-from kappa.core.ground.order_statistics import Statistic, value_of
-from reports.acceptance.campaign import job_rows
-from reports.acceptance.campaign.job_rows import ENDED, JobRow, parse_jobs
-from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation
-from reports.acceptance.kinds import operations
-from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClausePlan, ClauseVerdict, Planning
-from reports.acceptance.kinds.operations import Nodes, OperationRepeat, OperationTerms, QueuedJob, Seconds
+from kappa.core.ground.figures import counted, duration, figure
+from kappa.core.ground.order_statistics import value_of
+from reports.acceptance.campaign.job_rows import ENDED, SACCT_OPTIONS, SQUEUE_COMMAND, JobRow, parse_jobs, parse_sdiag
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench
+from reports.acceptance.kinds.clause import ClausePlan, OperatorStop, Planning
+from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms, Seconds
 
 _MOST_JOBS = 10_000
 _LISTED = 5
 # Slurm's times are whole seconds.
 _ROUNDING_S = 1
-_POLL_S = 2.0
 # Slurm's accounting lags, and a cancelled job ends when its nodes confirm it.
 _SETTLE_S = 60.0
 # The first jobs were submitted before sacct's first second of interest.
 _BACK_S = 300
-_WAITING, _JOBS = "waiting", "squeue"
 _AT_LEAST = "starts_per_minute"
-# Further figures with bounds: title and unit.
-_TITLES = {
-    "median_wait_s": ("median wait", "s"),
-    "p95_wait_s": ("p95 wait", "s"),
-    "idle_node_s": ("idle before a full job", "node-s"),
-    "mean_cycle_us": ("mean cycle", "us"),
-    "longest_cycle_us": ("longest cycle", "us"),
-    _AT_LEAST: ("starts", "per minute"),
-}
+_Bounded = Literal[
+    "median_wait_s", "p95_wait_s", "idle_node_s", "mean_cycle_us", "longest_cycle_us", "starts_per_minute"
+]
+
+
+class QueuedJob(NamedTuple):
+    nodes: int
+    seconds: int
+    command: tuple[str, ...]
 
 
 class MixJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -65,8 +62,9 @@ class MixJob(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if (self.nodes is None) == (self.share is None):
             raise ValueError("expected either nodes or share")
 
-    def nodes_of(self, machine: int) -> int:
-        return self.nodes or max(1, round((self.share or 0) * machine))
+    def queued(self, machine: int) -> QueuedJob:
+        nodes = self.nodes or max(1, round((self.share or 0) * machine))
+        return QueuedJob(nodes, self.seconds, self.command)
 
 
 class MixTerms(OperationTerms, frozen=True, kw_only=True):
@@ -80,26 +78,21 @@ class MixTerms(OperationTerms, frozen=True, kw_only=True):
     jobs: Annotated[tuple[MixJob, ...], Meta(min_length=1, max_length=100)]
     efficiency: Annotated[float, Meta(gt=0, le=1, description="an efficiency above 0 and at most 1")]
     seed: Annotated[int, Meta(ge=0, le=2**53)] = 1
-    bounds: dict[str, Annotated[float, Meta(ge=0, le=1e12)]] = {}
+    bounds: dict[_Bounded, Annotated[float, Meta(ge=0, le=1e12)]] = {}
     limit_s: Seconds
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.bounds:
-            if name not in _TITLES:
-                raise ValueError(f"bounds: expected {', '.join(_TITLES)}, found {name!r}")
         if sum(job.count for job in self.jobs) > _MOST_JOBS:
             raise ValueError(f"expected at most {_MOST_JOBS} jobs")
         for job in self.jobs:
-            if job.nodes_of(self.nodes) > self.nodes:
+            if job.nodes and job.nodes > self.nodes:
                 raise ValueError(f"jobs: expected at most the {self.nodes} nodes of the machine, found {job.nodes}")
 
     @property
     def queue(self) -> list[QueuedJob]:
         """Return the jobs in the order of submission: by the SHA-256 of seed and number, so that anyone can check."""
-        jobs = [
-            QueuedJob(job.nodes_of(self.nodes), job.seconds, job.command) for job in self.jobs for _ in range(job.count)
-        ]
+        jobs = [job.queued(self.nodes) for job in self.jobs for _ in range(job.count)]
         order = sorted(range(len(jobs)), key=lambda i: hashlib.sha256(f"{self.seed} {i}".encode()).digest())
         return [jobs[i] for i in order]
 
@@ -111,22 +104,16 @@ class MixRecord(Struct, frozen=True, forbid_unknown_fields=True):
     source: Literal["sacct", "squeue"]
 
 
-class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
-    """A clause about the efficiency of a mix of jobs."""
-
+class Mix(OperationClause, frozen=True, kw_only=True, tag="mix"):
     mix: MixTerms
 
     @property
-    def statistic(self) -> Statistic:
-        return Statistic(self.mix.statistic)
+    def terms(self) -> MixTerms:
+        return self.mix
 
     @property
     def threshold(self) -> float:
         return self.mix.efficiency
-
-    @property
-    def repeats(self) -> int:
-        return self.mix.repeats
 
     @property
     def required(self) -> str:
@@ -146,107 +133,66 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         So the time is at least the sum of the full jobs' times and the largest of three bounds of the rest.
         """
         queue, machine, total = self.mix.queue, self.mix.nodes, _node_seconds(self.mix.queue)
-        full = [job for job in queue if job.nodes == machine]
         rest = [job for job in queue if job.nodes < machine]
+        full_s = sum(job.seconds for job in queue if job.nodes == machine)
         large_s = sum(job.seconds for job in rest if 2 * job.nodes > machine)
         longest_s = max((job.seconds for job in rest), default=0)
-        full_s = sum(job.seconds for job in full) + max(large_s, longest_s, _node_seconds(rest) / machine)
-        least_s, packed_s = max(total / machine, full_s), _packed_s(queue, machine)
-        highest = total / (machine * least_s)
+        least_s = full_s + max(large_s, longest_s, _node_seconds(rest) / machine)
+        packed_s, highest = _packed_s(queue, machine), total / (machine * least_s)
         unreachable = "" if self.threshold <= highest else ", so the clause cannot be met"
-        hours = figure(self.repeats * machine * packed_s / 3600)
-        return ClausePlan(
-            (
-                f"{counted(len(queue), 'job')}, {figure(total)} node-seconds on {counted(machine, 'node')}, "
-                f"order by seed {self.mix.seed}",
-                f"least time: {duration(total / machine)} by area, {duration(full_s)} with the jobs of the whole "
-                f"machine; highest efficiency: {figure(highest)}{unreachable}",
-                f"largest jobs first: {duration(packed_s)}, efficiency {figure(total / (machine * packed_s))}",
-                f"cost: {counted(self.repeats, 'repeat')}, at least {hours} node-hours; Kappa gives up a repeat after "
-                f"{duration(self.mix.limit_s)}",
-            ),
-            {
-                "repeats": self.repeats,
-                "jobs": len(queue),
-                "node_seconds": total,
-                "least_s": least_s,
-                "packed_s": packed_s,
-                "highest_efficiency": highest,
-            },
+        document = {
+            "repeats": self.repeats,
+            "jobs": len(queue),
+            "node_seconds": total,
+            "least_s": least_s,
+            "packed_s": packed_s,
+            "highest_efficiency": highest,
+        }
+        lines = (
+            f"{counted(len(queue), 'job')}, {figure(total)} node-seconds on {counted(machine, 'node')}, "
+            f"order by seed {self.mix.seed}",
+            f"least time: {duration(total / machine)} by area, {duration(least_s)} with the jobs of the whole machine; "
+            f"highest efficiency: {figure(highest)}{unreachable}",
+            f"largest jobs first: {duration(packed_s)}, efficiency {figure(total / (machine * packed_s))}",
+            f"cost: {counted(self.repeats, 'repeat')}, at least {figure(self.repeats * machine * packed_s / 3600)} "
+            f"node-hours; Kappa gives up a repeat after {duration(self.mix.limit_s)}",
         )
+        return ClausePlan(lines, document)
 
     def measure(self, bench: OperationBench) -> None:
-        """Run every repeat without a finished attempt; with ``bench.again``, also repeats that gave no figure.
+        for number in self.repeats_left(bench, bench.again):
+            self.measure_repeat(bench, number, OperatorStop())
 
-        :raises InputError: Slurm refuses a job, or does not answer.
-        """
-        for number in operations.repeats_left(self, bench, self.read if bench.again else None):
-            bench.say(f"{self.id}: mix of jobs, repeat {number} of {self.repeats}")
-            attempt = begin_operation(bench.campaign, self.id, number)
-            self._run(bench, attempt)
-            try:
-                repeat = self.read(attempt)
-                bench.say(f"{self.id}: efficiency {repeat.value:.3f}; {'; '.join(repeat.facts[:2])}")
-            except InputError as err:
-                bench.say(f"{self.id}: repeat {number}: {err}")
-
-    def _run(self, bench: OperationBench, attempt: OperationAttempt) -> None:
+    def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> MixRecord:
         """Submit the jobs, wait for their end, and keep Slurm's answers."""
         _keep_sdiag(bench, attempt, "before")
         since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - _BACK_S))
-        output = f"--output={attempt.folder.resolve() / 'job-%j.out'}"
         ids, lines = list[str](), dict[str, str]()
         all_ended = functools.partial(_all_ended, bench, attempt, ids, lines)
-        try:
-            for job in self.mix.queue:
-                bench.pause(0)
-                # A sleeping job writes nothing; a program's output is evidence.
-                options = (*self.mix.options, "--exclusive", output if job.command else operations.SILENT)
-                ids.append(bench.submit(job.submission(attempt, *options)))
-            if not bench.until(all_ended, self.mix.limit_s, _POLL_S):
-                bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
-                attempt.keep(_WAITING, "".join(lines.values()))
-                operations.cancel_jobs(bench, attempt)
-                bench.until(all_ended, _SETTLE_S)
-            _keep_sdiag(bench, attempt, "after")
-            attempt.keep(_JOBS, "".join(lines.values()))
-            attempt.finish(MixRecord(tuple(ids), _source(bench, attempt, ids, since)), bench)
-        finally:
-            with contextlib.suppress(InputError):
-                operations.cancel_jobs(bench, attempt)
+        for job in self.mix.queue:
+            bench.pause(0)
+            # A sleeping job writes nothing; a program's output is evidence.
+            output = attempt.folder.resolve() / "job-%j.out" if job.command else "/dev/null"
+            ids.append(bench.submit(attempt.sbatch(*job, *self.mix.options, "--exclusive", f"--output={output}")))
+        if not bench.until(all_ended, self.mix.limit_s):
+            bench.say(f"  jobs have not ended after {duration(self.mix.limit_s)}; cancelled")
+            attempt.cancel_jobs(bench)
+        _keep_sdiag(bench, attempt, "after")
+        attempt.keep("squeue", "".join(lines.values()))
+        return MixRecord(tuple(ids), _source(bench, attempt, ids, since))
 
     # The verdict.
 
-    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
-        return operations.judge_repeats(self, evidence, self.read, self._beyond)
-
-    def _beyond(self, repeats: Sequence[OperationRepeat]) -> tuple[list[str], list[str]]:
-        """Return further figures that are missing, and those beyond their bounds, by the statistic over the repeats."""
-        missing, beyond = [], []
-        for name, bound in self.mix.bounds.items() if len(repeats) == self.repeats else ():
-            values = [value for repeat in repeats if (value := repeat.figures[name]) is not None]
-            if len(values) < len(repeats):
-                missing.append(f"{_TITLES[name][0]} is missing in {counted(len(repeats) - len(values), 'repeat')}")
-                continue
-            value = value_of(self.statistic, values, name == _AT_LEAST)
-            if value < bound if name == _AT_LEAST else value > bound:
-                beyond.append(f"required {_bound(name, bound)}, measured {figure(value)}")
-        return missing, beyond
-
     def read(self, attempt: OperationAttempt) -> OperationRepeat:
-        """Return the figures of one run of the mix.
-
-        :raises InputError: there are none, because a job did not run, was cancelled, failed or was not alone; names it.
-        """
         record, machine = attempt.record(MixRecord), self.mix.nodes
         rows = parse_jobs(attempt.answer(record.source), record.source)
-        queued = [row for name in (_WAITING, _JOBS) for row in parse_jobs(attempt.answer(name), _JOBS)]
+        queued = parse_jobs(attempt.answer("squeue"), "squeue")
         own = sorted(self._own_jobs(record.jobs, rows, queued), key=lambda row: row.start)
         begin, end = min(row.submit for row in own), max(row.end for row in own)
         nodes = {node for row in own for node in row.nodes}
         if len(nodes) > machine:
             raise InputError(f"the jobs ran on {len(nodes)} nodes, the contract's machine has {machine}")
-        mine = {row.job for row in own}
+        mine = set(record.jobs)
         # The accounting may keep a job alive for ever that slurmctld forgot.
         alive = {(row.job, row.submit) for row in queued}
         others = [
@@ -258,61 +204,59 @@ class Mix(Clause, frozen=True, kw_only=True, tag="mix"):
         ]
         if others:
             raise InputError(f"other jobs used the nodes meanwhile: {', '.join(others[:_LISTED])}")
+        efficiency = _node_seconds(self.mix.queue) / (machine * max(1, end - begin))
         waits = sorted(row.start - row.submit for row in own)
-        idle = [_idle_before(row, own, begin, machine) for row in own if row.node_count == machine]
-        after = job_rows.parse_sdiag(attempt.answer("sdiag-after"))
+        after = parse_sdiag(attempt.answer("sdiag-after"))
         figures = {
             "makespan_s": end - begin,
             "median_wait_s": statistics.median(waits),
             "p95_wait_s": waits[math.ceil(0.95 * len(waits)) - 1],
-            "idle_node_s": max((node_seconds for node_seconds, _ in idle), default=0),
+            "idle_node_s": _idle_before_full(own, begin, machine),
             "starts_per_minute": 60 * len(own) / max(1, own[-1].start - begin),
             "mean_cycle_us": after.get("Mean"),
             "longest_cycle_us": after.get("Max"),
         }
-        shown = {name: NOTHING if value is None else figure(value) for name, value in figures.items()}
-        before_full = ", ".join(f"{figure(node_seconds)} node-s in {span_s} s" for node_seconds, span_s in idle)
-        facts = (
-            f"Time: {duration(end - begin)} from the first submission to the last end",
-            f"Wait: median {shown['median_wait_s']} s, 95th percentile {shown['p95_wait_s']} s",
-            f"Starts: {shown['starts_per_minute']} per minute until the last start",
-            f"Idle before full jobs: {before_full or 'no job of the whole machine'}",
-            f"Scheduler cycles (µs): {_cycles(attempt)}",
-        )
-        efficiency = _node_seconds(self.mix.queue) / (machine * max(1, end - begin))
-        return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts)
+        facts = (f"efficiency {figure(efficiency)} in {duration(end - begin)}", *_cycles(attempt))
+        missing = ", ".join(name for name in self.mix.bounds if figures[name] is None)
+        problem = f"{missing} is missing" if missing else ""
+        return OperationRepeat(attempt, efficiency, nodes, record.jobs, figures, facts, problem=problem)
 
     def _own_jobs(self, jobs: Sequence[str], rows: Sequence[JobRow], queued: Sequence[JobRow]) -> list[JobRow]:
-        """Return the rows of the mix.
+        """Return the rows of the mix among those of all jobs.
 
-        :param rows: every job that Slurm told of, also those of others.
-        :param queued: the same jobs as ``squeue`` saw them; it knows why a job waited.
+        :param queued: the jobs as ``squeue`` last saw them; it knows why a job waited.
         :raises InputError: a job did not run as agreed.
         """
-        queue, by_id = self.mix.queue, dict[str, list[JobRow]]()
+        queue, by_id = self.mix.queue, defaultdict[str, list[JobRow]](list)
         for row in rows:
-            by_id.setdefault(row.job, []).append(row)
+            by_id[row.job].append(row)
         if len(jobs) != len(queue):
             raise InputError(f"{len(jobs)} of {counted(len(queue), 'job')} were submitted")
-        reasons = {row.job: row.reason for row in queued if row.start == math.inf and row.state not in ENDED}
+        reasons = {row.job: row.reason for row in queued}
         problems = [
             f"job {job}: {problem}"
             for job, asked in zip(jobs, queue, strict=True)
-            if (problem := _problem(asked, by_id.get(job, []), reasons.get(job, "")))
+            if (problem := _problem(asked, by_id[job], reasons.get(job, "")))
         ]
         if problems:
             listed = "; ".join(problems[:_LISTED]) + ("; …" if len(problems) > _LISTED else "")
             raise InputError(f"{len(problems)} of {counted(len(queue), 'job')} did not run as agreed: {listed}")
         return [by_id[job][0] for job in jobs]
 
-    # The dossier.
-
-    measured, section, document = operations.measured_of, operations.section_of, operations.document_of
+    def broken(self, repeats: Sequence[OperationRepeat]) -> list[str]:
+        """Return the figures beyond their bounds, by the statistic over all repeats."""
+        beyond = []
+        for name, bound in self.mix.bounds.items():
+            values = [value for repeat in repeats if (value := repeat.figures[name]) is not None]
+            if len(values) == self.repeats:
+                value = value_of(self.statistic, values, name == _AT_LEAST)
+                if value < bound if name == _AT_LEAST else value > bound:
+                    beyond.append(f"required {_bound(name, bound)}, measured {figure(value)}")
+        return beyond
 
 
 def _bound(name: str, value: float) -> str:
-    title, unit = _TITLES[name]
-    return f"{title} {'≥' if name == _AT_LEAST else '≤'} {figure(value)} {unit}"
+    return f"{name} {'≥' if name == _AT_LEAST else '≤'} {figure(value)}"
 
 
 def _node_seconds(queue: Iterable[QueuedJob]) -> int:
@@ -336,8 +280,7 @@ def _problem(asked: QueuedJob, rows: Sequence[JobRow], reason: str) -> str:
     [row] = rows
     on = ",".join(row.nodes)
     if row.start == math.inf:
-        why = reason or row.reason
-        stated = f" ({why})" if why not in ("", "None") else ""
+        stated = f" ({reason})" if reason not in ("", "None") else ""
         return f"{row.state}, did not start on {counted(asked.nodes, 'node')}{stated}"
     if row.state != "COMPLETED" or row.end == math.inf:
         return f"{row.state} on {on}"
@@ -348,34 +291,35 @@ def _problem(asked: QueuedJob, rows: Sequence[JobRow], reason: str) -> str:
     return ""
 
 
-def _idle_before(full: JobRow, own: Sequence[JobRow], begin: int, machine: int) -> tuple[float, float]:
-    """Return idle node-seconds and seconds between the last start of another job and the start of ``full``."""
-    others = [row for row in own if row is not full and row.start <= full.start]
-    since = max([begin, *(row.start for row in others)])
-    busy = sum(row.node_count * max(0, min(row.end, full.start) - since) for row in others)
-    return machine * (full.start - since) - busy, full.start - since
+def _idle_before_full(own: Sequence[JobRow], begin: float, machine: int) -> float:
+    """Return the most idle node-seconds between the last start of another job and a job of the whole machine."""
+    most: float = 0
+    for full in own:
+        if len(full.nodes) == machine:
+            others = [row for row in own if row is not full and row.start <= full.start]
+            since = max([begin, *(row.start for row in others)])
+            busy = sum(len(row.nodes) * max(0, min(row.end, full.start) - since) for row in others)
+            most = max(most, machine * (full.start - since) - busy)
+    return most
 
 
-def _cycles(attempt: OperationAttempt) -> str:
-    """Return the scheduler's cycles until each answer of ``sdiag``, and their mean within the mix."""
-    parsed = {name: job_rows.parse_sdiag(attempt.answer(f"sdiag-{name}")) for name in ("before", "during", "after")}
-    shown = [
-        f"{name}: mean {figure(cycles['Mean']) if 'Mean' in cycles else NOTHING}, longest {figure(cycles['Max'])}"
-        for name, cycles in parsed.items()
-        if cycles
-    ]
-    before, after = parsed["before"], parsed["after"]
+def _cycles(attempt: OperationAttempt) -> Iterator[str]:
+    """Yield the scheduler's cycles at each answer of ``sdiag``, and their mean within the mix."""
+    cycles = {when: parse_sdiag(attempt.answer(f"sdiag-{when}")) for when in ("before", "during", "after")}
+    for when, figures in cycles.items():
+        if shown := [f"{name} {figure(value)}" for name, value in figures.items() if name != "since"]:
+            yield f"scheduler cycles {when} (µs): {', '.join(shown)}"
+    before, after = cycles["before"], cycles["after"]
     # slurmctld counts anew at midnight, and after a restart.
     if before and after and before["since"] == after["since"] and (number := after["Total"] - before["Total"]) > 0:
         spent_us = after["Total"] * after.get("Mean", 0) - before["Total"] * before.get("Mean", 0)
-        shown.append(f"in the mix: mean {figure(spent_us / number)}")
-    return "; ".join(shown) or NOTHING
+        yield f"mean cycle in the mix (µs): {figure(spent_us / number)}"
 
 
 def _all_ended(bench: OperationBench, attempt: OperationAttempt, ids: list[str], lines: dict[str, str]) -> bool:
     """Return whether all jobs ended, by squeue. ``lines`` gets its last line of each job."""
     try:
-        answer = bench.run(job_rows.SQUEUE_COMMAND)
+        answer = bench.run(SQUEUE_COMMAND)
         rows = parse_jobs(answer, "squeue")
     except InputError:
         # A controller that does not answer now may answer later.
@@ -385,29 +329,24 @@ def _all_ended(bench: OperationBench, attempt: OperationAttempt, ids: list[str],
     alive = {row.job for row in rows if row.state not in ENDED}
     ended = sum(job in lines and job not in alive for job in ids)
     if 2 * ended >= len(ids) and not attempt.answer("sdiag-during"):
-        bench.say(f"  {ended} of {len(ids)} jobs ended")
         _keep_sdiag(bench, attempt, "during")
     return ended == len(ids)
 
 
 def _keep_sdiag(bench: OperationBench, attempt: OperationAttempt, when: str) -> None:
-    try:
-        answer = bench.run(("sdiag",))
-    except InputError as err:
-        # A user may not be allowed to ask; the figures are then missing.
-        answer = f"{err}\n"
-    attempt.keep(f"sdiag-{when}", answer)
+    # A user may not be allowed to ask; the figures are then missing.
+    with contextlib.suppress(InputError):
+        attempt.keep(f"sdiag-{when}", bench.run(("sdiag",)))
 
 
 def _source(bench: OperationBench, attempt: OperationAttempt, ids: list[str], since: str) -> Literal["sacct", "squeue"]:
     """Keep the accounting's answer about all jobs. Without accounting, squeue's answers count."""
 
     def complete() -> bool:
-        answer = attempt.keep("sacct", bench.run(("sacct", *job_rows.SACCT_OPTIONS, "-S", since)))
+        answer = attempt.keep("sacct", bench.run(("sacct", *SACCT_OPTIONS, "-S", since)))
         return {row.job for row in parse_jobs(answer, "sacct") if row.state in ENDED}.issuperset(ids)
 
-    try:
-        return "sacct" if bench.until(complete, _SETTLE_S) else "squeue"
-    except InputError as err:
-        bench.say(f"  {err}; squeue's answers count instead")
-        return "squeue"
+    with contextlib.suppress(InputError):
+        if bench.until(complete, _SETTLE_S):
+            return "sacct"
+    return "squeue"

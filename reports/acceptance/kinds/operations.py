@@ -1,17 +1,17 @@
-"""Share the parts of clauses about operation: their jobs in Slurm, and the verdict on their repeats."""
+"""The common part of clauses about operation: their jobs in Slurm, and the verdict on their repeats."""
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.figures import counted
-from kappa.core.ground.order_statistics import interval_of, value_of
-from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, operation_attempts
-from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, Sample
+from kappa.core.ground.figures import NOTHING, counted, figure
+from kappa.core.ground.order_statistics import Statistic, interval_of, value_of
+from reports.acceptance.campaign.layout import MEASURED
+from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, begin_operation, operation_attempts
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, OperatorStop, Sample
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import samples_section
 
@@ -27,7 +27,6 @@ _Option = Annotated[
 ]
 # Kappa sets these itself, or they would make another job of it.
 _OWN_OPTIONS = ("array", "clusters", "exclusive", "job-name", "nodelist", "nodes", "output", "time", "wrap")
-SILENT = "--output=/dev/null"
 
 
 class OperationTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -45,37 +44,11 @@ class OperationTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 @dataclass(frozen=True)
-class QueuedJob:
-    """A job that Kappa submits; without ``command`` it sleeps for ``seconds``."""
-
-    nodes: int
-    seconds: int
-    command: tuple[str, ...] = ()
-
-    def submission(self, attempt: OperationAttempt, *options: str) -> list[str]:
-        """Return the command that submits the job; its time limit is twice its time."""
-        minutes = max(1, -(-2 * self.seconds // 60))
-        task = shlex.join(self.command or ("sleep", str(self.seconds)))
-        return [
-            "sbatch", "--parsable", f"--job-name={attempt.about.job_name}", "--no-requeue", "--chdir=/",
-            f"--nodes={self.nodes}", "--ntasks-per-node=1", f"--time={minutes}", *options, f"--wrap=exec {task}",
-        ]  # fmt: skip
-
-
-def cancel_jobs(bench: OperationBench, attempt: OperationAttempt) -> None:
-    """Cancel the jobs of an attempt that are left in the queue.
-
-    :raises InputError: slurmctld does not answer.
-    """
-    bench.run(("scancel", "--quiet", f"--name={attempt.about.job_name}"))
-
-
-@dataclass(frozen=True)
 class OperationRepeat:
     """Hold one repeat.
 
     ``value`` is in the clause's unit. ``figures`` have their keys of ``verdict.json``. ``facts`` are for the dossier.
-    ``broken``: the reason, besides the value, why the clause is not met.
+    ``broken``: the reason, besides the value, why the clause is not met; ``problem``: the reason why it is incomplete.
     """
 
     attempt: OperationAttempt
@@ -85,6 +58,7 @@ class OperationRepeat:
     figures: Mapping[str, float | None]
     facts: Sequence[str]
     broken: str = ""
+    problem: str = ""
 
     @property
     def number(self) -> int:
@@ -96,86 +70,126 @@ class OperationRepeat:
         folder, started = self.attempt.folder.name, self.attempt.about.started
         return Sample(self.value, self.number, tuple(sorted(self.nodes)), jobs, folder, started=started)
 
-
-@dataclass(frozen=True)
-class OperationDetail:
-    """``broken``: each reason, besides the value, why the clause is not met."""
-
-    repeats: Sequence[OperationRepeat]
-    broken: Sequence[str]
+    def __str__(self) -> str:
+        figures = [f"{name} {NOTHING if value is None else figure(value)}" for name, value in self.figures.items()]
+        return "; ".join((*self.facts, *figures))
 
 
-Reader = Callable[[OperationAttempt], OperationRepeat]
+class OperationClause(Clause, frozen=True, kw_only=True):
+    """A clause about operation. A kind adds its terms, plan, ``run`` and ``read``."""
 
+    @property
+    def terms(self) -> OperationTerms:
+        raise NotImplementedError
 
-def read_repeats(
-    clause: Clause, attempts: Sequence[OperationAttempt], read: Reader
-) -> tuple[list[OperationRepeat], list[str]]:
-    """Return the repeats, from the last finished attempt at each, and the problems.
+    @property
+    def statistic(self) -> Statistic:
+        return Statistic(self.terms.statistic)
 
-    :param read: raises InputError if the attempt has no figure.
-    """
-    finished = {attempt.about.repeat: attempt for attempt in attempts if attempt.finished}
-    repeats, problems = [], []
-    for number in range(1, clause.repeats + 1):
-        if number not in finished:
-            problems.append(f"repeat {number} is not finished")
-            continue
+    @property
+    def repeats(self) -> int:
+        return self.terms.repeats
+
+    # Measurement.
+
+    def run(self, bench: OperationBench, attempt: OperationAttempt, stop: OperatorStop) -> Struct:
+        """Measure a repeat, and return its record.
+
+        :raises InputError: Slurm refuses a job, or does not answer; or the operator's command failed.
+        """
+        raise NotImplementedError
+
+    def read(self, attempt: OperationAttempt) -> OperationRepeat:
+        """Return the figures of a finished attempt.
+
+        :raises InputError: it has none; says why.
+        """
+        raise NotImplementedError
+
+    def measure_repeat(self, bench: OperationBench, number: int, stop: OperatorStop) -> bool | None:
+        """Measure a repeat. Return whether it alone meets the clause; ``None`` if it has no figure."""
+        bench.say(f"{self.id}: {self.evidence}, repeat {number} of {self.repeats}")
+        attempt = begin_operation(bench.campaign, self.id, number)
         try:
-            repeats.append(read(finished[number]))
+            record = self.run(bench, attempt, stop)
+            bench.say(f"  {MEASURED}: {attempt.finish(record)}")
+        finally:
+            attempt.cancel_jobs(bench)
+        try:
+            repeat = self.read(attempt)
         except InputError as err:
-            problems.append(f"repeat {number}: {err}")
-    return repeats, problems
+            bench.say(f"{self.id}: repeat {number}: {err}")
+            return None
+        broken = self.broken([repeat])
+        bench.say(f"{self.id}: {'; '.join((str(repeat), *broken))}")
+        return self.holds(repeat.value) and not broken
 
+    def repeats_left(self, bench: OperationBench, again: bool) -> list[int]:
+        """Return the repeats without a finished attempt; with ``again``, also those whose attempt has no figure.
 
-def repeats_left(clause: Clause, bench: OperationBench, read: Reader | None, cancel: bool = True) -> list[int]:
-    """Return the repeats without a finished attempt; with ``read``, also those whose attempt has no figure.
+        Cancel the jobs of interrupted attempts.
+        """
+        attempts = operation_attempts(bench.campaign, self.id)
+        for attempt in attempts:
+            if not attempt.finished:
+                attempt.cancel_jobs(bench)
+        done = {attempt.about.repeat for attempt in attempts if attempt.finished}
+        if again:
+            done = {repeat.number for repeat in self._read_all(attempts)[0]}
+        return sorted({*range(1, self.repeats + 1)} - done)
 
-    :param cancel: cancel the jobs that interrupted attempts left in the queue.
-    :raises InputError: slurmctld does not answer.
-    """
-    attempts = operation_attempts(bench.campaign, clause.id)
-    for attempt in attempts if cancel else ():
-        if not attempt.finished:
-            cancel_jobs(bench, attempt)
-    done = {attempt.about.repeat for attempt in attempts if attempt.finished}
-    if read:
-        done = {repeat.number for repeat in read_repeats(clause, attempts, read)[0]}
-    return sorted({*range(1, clause.repeats + 1)} - done)
+    # The verdict.
 
+    def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
+        """Judge by the last finished attempt at each repeat."""
+        attempts = operation_attempts(evidence.campaign.folder, self.id)
+        repeats, problems = self._read_all(attempts)
+        problems += evidence.chain.problems(attempt.folder for attempt in attempts)
+        samples = tuple(repeat.sample for repeat in repeats)
+        values = [repeat.value for repeat in repeats]
+        value = value_of(self.statistic, values, self.comparison == "at_least") if values else None
+        return ClauseVerdict(
+            self,
+            None if problems or value is None else self.holds(value) and not self.broken(repeats),
+            value,
+            interval_of(self.statistic, values) if values else None,
+            tuple(problems),
+            (*_remarks(attempts), *evidence.without_chain(samples)),
+            samples,
+            repeats,
+        )
 
-def judge_repeats(
-    clause: Clause,
-    evidence: ClauseEvidence,
-    read: Reader,
-    beyond: Callable[[Sequence[OperationRepeat]], tuple[list[str], list[str]]] = lambda _: ([], []),
-) -> ClauseVerdict:
-    """Judge a clause by the last finished attempt at each repeat.
+    def _read_all(self, attempts: Sequence[OperationAttempt]) -> tuple[list[OperationRepeat], list[str]]:
+        """Return the repeats, from the last finished attempt at each, and the problems."""
+        finished = {attempt.about.repeat: attempt for attempt in attempts if attempt.finished}
+        repeats, problems = [], []
+        for number in range(1, self.repeats + 1):
+            if number not in finished:
+                problems.append(f"repeat {number} is not finished")
+                continue
+            try:
+                repeats.append(self.read(finished[number]))
+            except InputError as err:
+                problems.append(f"repeat {number}: {err}")
+        problems += [f"repeat {repeat.number}: {repeat.problem}" for repeat in repeats if repeat.problem]
+        return repeats, problems
 
-    :param read: see ``read_repeats``.
-    :param beyond: returns further problems, and the reasons, besides the value, why the clause is not met.
-    :raises InputError: an ``attempt.json`` is damaged.
-    """
-    attempts = operation_attempts(evidence.campaign.folder, clause.id)
-    altered = evidence.chain.problems(attempt.folder for attempt in attempts)
-    attempts = [attempt for attempt in attempts if attempt.about.repeat <= clause.repeats]
-    repeats, problems = read_repeats(clause, attempts, read)
-    missing, broken = beyond(repeats)
-    problems += [*missing, *altered]
-    broken += [f"repeat {repeat.number}: {repeat.broken}" for repeat in repeats if repeat.broken]
-    samples = tuple(repeat.sample for repeat in repeats)
-    values = [repeat.value for repeat in repeats]
-    value = value_of(clause.statistic, values, clause.comparison == "at_least") if values else None
-    return ClauseVerdict(
-        clause,
-        None if problems or value is None else clause.holds(value) and not broken,
-        value,
-        interval_of(clause.statistic, values) if values else None,
-        tuple(problems),
-        (*_remarks(attempts), *evidence.without_chain(samples)),
-        samples,
-        OperationDetail(repeats, broken),
-    )
+    def broken(self, repeats: Sequence[OperationRepeat]) -> list[str]:
+        """Return each reason, besides the value, why the clause is not met."""
+        return [f"repeat {repeat.number}: {repeat.broken}" for repeat in repeats if repeat.broken]
+
+    # The dossier.
+
+    def measured(self, verdict: ClauseVerdict) -> str:
+        return "; ".join((super().measured(verdict), *self.broken(verdict.detail)))
+
+    def section(self, verdict: ClauseVerdict) -> Section:
+        facts = ((f"Repeat {repeat.number}", str(repeat)) for repeat in verdict.detail)
+        return samples_section(verdict, *facts)
+
+    def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
+        repeats = [{"repeat": repeat.number, **repeat.figures} for repeat in verdict.detail]
+        return {"operations": repeats} if repeats else {}
 
 
 def _remarks(attempts: Sequence[OperationAttempt]) -> Iterator[str]:
@@ -184,18 +198,3 @@ def _remarks(attempts: Sequence[OperationAttempt]) -> Iterator[str]:
         yield counted(interrupted, "interrupted attempt")
     if superseded := len(finished) - len(set(finished)):
         yield f"{counted(superseded, 'finished attempt')} superseded by a later one"
-
-
-def measured_of(clause: Clause, verdict: ClauseVerdict) -> str:
-    """Return the statistic, and each other reason why the clause is not met."""
-    return "; ".join((Clause.measured(clause, verdict), *verdict.detail.broken))
-
-
-def section_of(_: Clause, verdict: ClauseVerdict) -> Section:
-    facts = ((f"Repeat {repeat.number}", "; ".join(repeat.facts)) for repeat in verdict.detail.repeats)
-    return samples_section(verdict, *facts)
-
-
-def document_of(_: Clause, verdict: ClauseVerdict) -> dict[str, Any]:
-    repeats = [{"repeat": repeat.number, **repeat.figures} for repeat in verdict.detail.repeats]
-    return {"operations": repeats} if repeats else {}

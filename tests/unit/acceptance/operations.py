@@ -19,16 +19,17 @@ class FakeBench:
     status: int | None = 0
     stopped: Exception | None = None
     commands: list[tuple[str, ...]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     jobs: int = 0
 
     def say(self, line):
-        pass
+        self.lines.append(line)
 
     def pause(self, seconds):
         if self.stopped and seconds:
             raise self.stopped
 
-    def until(self, done, patience_s, each_s=1.0):
+    def until(self, done, patience_s):
         for _ in range(3):
             if done():
                 return True

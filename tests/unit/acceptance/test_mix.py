@@ -15,7 +15,6 @@ from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import Acceptance, ClauseOutcome
 from reports.acceptance.kinds.mix import Mix, MixRecord
-from reports.acceptance.kinds.operations import QueuedJob
 from tests.unit.acceptance.operations import FakeBench
 
 SDIAG = (pathlib.Path(__file__).parents[2] / "data/acceptance/sdiag.txt").read_text()
@@ -51,13 +50,17 @@ def demanded(campaign, **changes):
     return campaign.demand({**CLAUSE, "mix": {**MIX, **changes}})
 
 
-def measured(campaign, text=SACCT, jobs=JOBS, waiting=""):
+def measured(campaign, text=SACCT, waiting=""):
     attempt = begin_operation(campaign, "M1", 1)
     for name, answer in {"sacct": text, "squeue": waiting, "sdiag-before": SDIAG}.items():
         attempt.keep(name, answer)
     attempt.keep("sdiag-after", SDIAG.replace("771", "1000").replace("Mean cycle:   19", "Mean cycle:   30"))
-    attempt.finish(MixRecord(jobs, "sacct"), FakeBench(campaign, {}))
+    attempt.finish(MixRecord(JOBS, "sacct"))
     return attempt
+
+
+def verdict_of(campaign):
+    return judge(campaign).clauses[0]
 
 
 def line(job):
@@ -79,11 +82,11 @@ def test_figures_of_a_recorded_mix(tmp_path):
         "makespan_s": 10, "median_wait_s": 5.5, "p95_wait_s": 7, "idle_node_s": 12,
         "starts_per_minute": pytest.approx(60 * 4 / 7), "mean_cycle_us": 30, "longest_cycle_us": 1180,
     }  # fmt: skip
-    assert f"in the mix: mean {(1000 * 30 - 771 * 19) / 229:.2f}" in repeat.facts[-1]
+    assert repeat.facts[-1] == f"mean cycle in the mix (µs): {(1000 * 30 - 771 * 19) / 229:.2f}"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "problem"),
     [
         (line("5"), CANCELLED, "1 of 4 jobs did not run as agreed: job 5: CANCELLED, did not start on 4 nodes (Nodes"),
         (line("5") + "\n", "", "job 5: Slurm does not know it any more"),
@@ -95,15 +98,15 @@ def test_figures_of_a_recorded_mix(tmp_path):
         ("4|COMP", f"{line('7').replace('7|', '99|', 1)}\n4|COMP", "other jobs used the nodes meanwhile: 99"),
     ],
 )
-def test_no_figure_without_every_job(tmp_path, old, new, words):
+def test_no_figure_without_every_job(tmp_path, old, new, problem):
     assert old in SACCT
     attempt = measured(tmp_path, SACCT.replace(old, new, 1), waiting=WAITING)
     with pytest.raises(InputError) as error:
         mix().read(attempt)
-    assert words in str(error.value)
+    assert problem in str(error.value)
 
 
-def test_only_a_job_that_slurmctld_knows_is_alive(tmp_path):
+def test_job_of_others_counts_if_slurmctld_knows_it(tmp_path):
     """slurmctld was killed and forgot job 3; the accounting has it running for ever."""
     runaway = "3|RUNNING|2026-11-26T19:20:06|2026-11-26T19:20:06|Unknown|1|node1|None\n"
     assert mix().read(measured(tmp_path, SACCT + runaway)).figures["makespan_s"] == 10
@@ -124,11 +127,11 @@ def test_expected_start_is_no_start():
     assert (row.start, row.end, row.nodes, row.reason) == (math.inf, math.inf, (), "Resources")
 
 
-def test_sdiag():
+def test_sdiag_gives_figures_of_the_main_scheduler():
     assert parse_sdiag(SDIAG) == {"since": 1795720576, "Total": 771, "Mean": 19, "Max": 1180}
-    # Without a cycle there is no mean; the backfill scheduler's must not stand in for it.
-    none = SDIAG.replace("\tTotal cycles: 771\n\tMean cycle:   19\n", "\tTotal cycles: 0\n")
-    assert "Mean" not in parse_sdiag(none)
+    # The backfill scheduler's mean must not stand in for it.
+    without_cycle = SDIAG.replace("\tTotal cycles: 771\n\tMean cycle:   19\n", "\tTotal cycles: 0\n")
+    assert "Mean" not in parse_sdiag(without_cycle)
     assert parse_sdiag("") == {}
 
 
@@ -163,41 +166,39 @@ def test_plan_states_the_highest_efficiency(jobs, least_s, packed_s, highest):
 def test_campaign_is_judged(campaign, changes, outcome):
     demanded(campaign, **changes)
     measured(campaign.folder)
-    verdict = judge(campaign).clauses[0]
-    assert verdict.outcome is outcome
-    assert verdict.value == pytest.approx(0.45)
+    assert (verdict_of(campaign).outcome, verdict_of(campaign).value) == (outcome, pytest.approx(0.45))
 
 
 def test_bound_on_a_missing_figure_is_incomplete(campaign):
     demanded(campaign, bounds={"mean_cycle_us": 100})
     measured(campaign.folder).keep("sdiag-after", "")
-    verdict = judge(campaign).clauses[0]
-    assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "mean cycle is missing in 1 repeat")
-    assert verdict.clause.required == "efficiency ≥ 0.4, mean cycle ≤ 100 us"
+    verdict = verdict_of(campaign)
+    assert (verdict.outcome, verdict.problems[0]) == (ClauseOutcome.INCOMPLETE, "repeat 1: mean_cycle_us is missing")
+    assert verdict.clause.required == "efficiency ≥ 0.4, mean_cycle_us ≤ 100"
 
 
 def test_last_finished_attempt_counts(campaign):
     demanded(campaign)
     begin_operation(campaign.folder, "M1", 1)
     measured(campaign.folder, SACCT.replace("4|COMPLETED", "4|NODE_FAIL"))
-    assert judge(campaign).clauses[0].outcome is ClauseOutcome.INCOMPLETE
+    assert verdict_of(campaign).outcome is ClauseOutcome.INCOMPLETE
     measured(campaign.folder)
     begin_operation(campaign.folder, "M1", 1)
-    verdict = judge(campaign).clauses[0]
+    verdict = verdict_of(campaign)
     assert verdict.outcome is ClauseOutcome.MET
     assert verdict.remarks == ("2 interrupted attempts", "1 finished attempt superseded by a later one")
 
 
 def test_dossier_and_verify_cover_the_answers(campaign, tmp_path):
     demanded(campaign)
-    measured(campaign.folder)
+    raw = measured(campaign.folder).folder.name
     dossier = tmp_path / "dossier"
     assert write_dossier(campaign, dossier, False, None).acceptance is Acceptance.ACCEPTED
     assert verify(dossier).problems == []
     [clause] = json.loads((dossier / "verdict.json").read_text())["clauses"]
     assert clause["operations"][0]["makespan_s"] == 10
-    assert "Idle before full jobs: 12 node-s in 4 s" in (dossier / "dossier.html").read_text()
-    with (dossier / "operations/M1-r0001-a01/sacct.txt").open("a") as altered:
+    assert "idle_node_s 12" in (dossier / "dossier.html").read_text()
+    with (dossier / "operations" / raw / "sacct.txt").open("a") as altered:
         altered.write(line("7") + "\n")
     assert verify(dossier).exit_status == 1
 
@@ -208,6 +209,7 @@ BOTH = FIRST + FIRST.replace("1|COMP", "2|COMP", 1).replace("node1", "node2")
 WAITS = FIRST + "2|PENDING|2026-11-26T19:29:06|N/A|N/A|1||Resources\n"
 GIVEN_UP = FIRST + "2|CANCELLED|2026-11-26T19:29:06|N/A|2026-11-26T19:30:06|1||None\n"
 SMALL = {"nodes": 2, "jobs": [{"nodes": 1, "seconds": 2, "count": 2}]}
+SMALL_MIX = mix(**SMALL)
 
 
 @pytest.fixture
@@ -220,43 +222,42 @@ def bench(campaign):
 def test_finished_mix_is_measured_once(campaign, bench, accounting):
     if not accounting:
         del bench.answers["sacct"]
-    mix(**SMALL).measure(bench)
-    verdict = judge(campaign).clauses[0]
+    SMALL_MIX.measure(bench)
+    verdict = verdict_of(campaign)
     assert (verdict.outcome.word, verdict.value) == ("met", 1)
     [sbatch, _] = bench.asked("sbatch")
     assert {"--partition=batch", "--exclusive", "--nodes=1", "--time=1", "--wrap=exec sleep 2"} <= {*sbatch}
     asked = len(bench.commands)
-    mix(**SMALL).measure(bench)
+    SMALL_MIX.measure(bench)
     assert len(bench.commands) == asked, "nothing is left to run"
 
 
 def test_job_that_does_not_start_is_cancelled_and_named(campaign, bench):
     bench.answers |= {"squeue": [WAITS], "sacct": [GIVEN_UP]}
-    mix(**SMALL).measure(bench)
-    [problem] = judge(campaign).clauses[0].problems
+    SMALL_MIX.measure(bench)
+    [problem] = verdict_of(campaign).problems
     assert "job 2: CANCELLED, did not start on 1 node (Resources)" in problem
     bench.answers |= {"squeue": [InputError("slurmctld is down"), BOTH], "sacct": [BOTH]}
-    mix(**SMALL).measure(bench)
-    assert judge(campaign).clauses[0].value is None, "not again unless asked"
+    SMALL_MIX.measure(bench)
+    assert verdict_of(campaign).value is None, "not again unless asked"
     bench.again, bench.jobs = True, 0
-    mix(**SMALL).measure(bench)
-    assert judge(campaign).clauses[0].outcome.word == "met"
+    SMALL_MIX.measure(bench)
+    assert verdict_of(campaign).outcome.word == "met"
 
 
 def test_stop_cancels_the_jobs_and_the_next_run_too(campaign, bench):
     bench.answers["squeue"], bench.stopped = [WAITS], StoppedError("stopped")
     with pytest.raises(StoppedError):
-        mix(**SMALL).measure(bench)
+        SMALL_MIX.measure(bench)
     [attempt] = operation_attempts(campaign.folder, "M1")
     cancel = ("scancel", "--quiet", f"--name={attempt.about.job_name}")
     assert not attempt.finished and bench.commands[-1] == cancel
     # A run that was killed could not cancel.
     bench.commands, bench.answers["squeue"], bench.stopped = [], [BOTH], None
-    mix(**SMALL).measure(bench)
+    SMALL_MIX.measure(bench)
     assert bench.commands[0] == cancel
 
 
-def test_program_is_quoted(tmp_path):
-    job = QueuedJob(1, 60, ("echo", "it's $HOME; true"))
-    command = job.submission(begin_operation(tmp_path, "M1", 1))
-    assert command[-1] == """--wrap=exec echo 'it'"'"'s $HOME; true'"""
+def test_program_of_a_job_is_quoted(tmp_path):
+    sbatch = begin_operation(tmp_path, "M1", 1).sbatch(1, 60, ("echo", "it's $HOME; true"))
+    assert sbatch[-1] == """--wrap=exec echo 'it'"'"'s $HOME; true'"""

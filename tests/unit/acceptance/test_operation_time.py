@@ -26,6 +26,7 @@ AFTER = BEFORE.replace("19:29:29", "19:29:51").replace("19:16:14", "19:29:34")
 # slurmctld goes on.
 ALIVE = BEFORE.replace("29:29", "29:51")
 PING_BACKUP = "Slurmctld(primary) at login is DOWN\nSlurmctld(backup) at node1 is UP\n"
+PING_PRIMARY = PING_BACKUP.replace("DOWN", "UP")
 # Recorded then: the controller was killed two seconds after it started jobs 8 and 9. It forgot them, started 8 again,
 # and gave the id 9 to a new job.
 SQUEUE = """\
@@ -42,7 +43,9 @@ PROBES = (
     ProbeJob(STOP - 1, STOP - 0.5, "10"), ProbeJob(STOP + 1), ProbeJob(STOP + 4, STOP + 5, "9"),
     ProbeJob(STOP + 5, STOP + 5.5, "10"), ProbeJob(STOP + 7, STOP + 7.5, "15"),
 )  # fmt: skip
-ANSWERS = {"config-before": BEFORE, "config-after": AFTER, "squeue": SQUEUE}
+ANSWERS = {"config-after": AFTER, "squeue": SQUEUE}
+NOT_ANEW = "the part did not start anew after the stop"
+PRIMARY_UP = "the primary controller answers, so no backup took over"
 CLAUSE = {"id": "T1", "text": "Back soon.", "mandatory": True}
 
 
@@ -59,27 +62,10 @@ def times(tmp_path):
         for name, answer in {**ANSWERS, **dict(answers)}.items():
             attempt.keep(name, answer)
         record = {"began": STOP, "command": ("stop",), "probes": PROBES, "asked": STOP + 21.2, "load": load, **changes}
-        attempt.finish(TimeRecord(**record), FakeBench(tmp_path, {}))
+        attempt.finish(TimeRecord(**record))
         return clause(of, load=len(load)).read(attempt)
 
     return read
-
-
-def test_restart(times):
-    repeat = times()
-    assert (repeat.figures, repeat.jobs) == ({"up_s": 4, "lost_jobs": 0}, ["9"])
-    assert repeat.value == 7, "to the end of the second in which the job started"
-    assert "Jobs sent: 5; 1 not accepted" in repeat.facts
-
-
-def test_job_that_the_old_slurmctld_started_does_not_count(times):
-    old = "10|COMPLETED|2026-11-26T19:29:31|2026-11-26T19:29:31|2026-11-26T19:29:31|1|node2|None\n"
-    assert times(answers={"squeue": old + SQUEUE}).value == 7
-
-
-def test_time_by_hand_begins_with_the_last_job_accepted_before(times):
-    repeat = times(began=None, command=())
-    assert (repeat.value, repeat.figures["up_s"]) == (7.5, 4.5)
 
 
 @pytest.mark.parametrize(
@@ -94,64 +80,63 @@ def test_lost_jobs_of_the_load_break_the_clause(times, load, squeue, broken):
     assert times(load=load, answers={"squeue": squeue, "load-before": LOAD}).broken == broken
 
 
-def test_failover(times):
-    """The backup's daemon started long before. Its accepted jobs count, not the primary's last ones."""
-    served = {"config-after": ALIVE, "ping-after": PING_BACKUP}
-    repeat = times("failover", answers=served, down=STOP + 2.5)
-    assert (repeat.figures["up_s"], repeat.jobs, repeat.value) == (2, ["9"], 7)
-    repeat = times("failover", answers=served, down=STOP + 5.8, probes=(PROBES[0], *PROBES[4:]))
-    assert (repeat.jobs, repeat.value) == (["15"], 9)
-    up = {**served, "ping-after": PING_BACKUP.replace("DOWN", "UP")}
-    for answers, down in ((served, None), (up, STOP + 2.5)):
-        with pytest.raises(InputError, match="the primary controller answers, so no backup took over"):
-            times("failover", answers=answers, down=down)
-
-
-def node(boot, daemon="2026-11-26T19:29:35"):
-    return f"NodeName=node1 Arch=x86_64 State=IDLE BootTime={boot} SlurmdStartTime={daemon} Reason=BootTime=x\n"
-
-
-OLD, NEW = node("2026-11-21T08:00:00"), node("2026-11-26T19:29:33")
-
-
-def test_reboot(times):
-    answers = {"config-after": ALIVE, "nodes-before": OLD}
-    repeat = times("reboot", answers={**answers, "nodes-after": NEW}, node="node1")
-    assert (repeat.figures["up_s"], repeat.value) == (5, 7)
-    with pytest.raises(InputError, match="node1 was not booted anew"):
-        times("reboot", answers={**answers, "nodes-after": OLD}, node="node1")
-
-
-def test_start_of_the_whole_system(times):
-    """slurmctld may be up before Kappa asks."""
-    for before in ("", AFTER):
-        assert times("start", answers={"config-before": before}, command=()).value == 7
-    with pytest.raises(InputError, match="slurmctld did not start anew"):
-        times("start", answers={"config-after": AFTER.replace("19:29:34", "19:20:00")}, command=())
+NODE = "NodeName=node1 Arch=x86_64 BootTime=2026-11-26T19:29:33 SlurmdStartTime=2026-11-26T19:29:35 Reason=BootTime=x\n"
+OLD_JOB = "10|COMPLETED|2026-11-26T19:29:31|2026-11-26T19:29:31|2026-11-26T19:29:31|1|node2|None\n"
+# slurmctld goes on. A backup's daemon started long before, and its accepted jobs count.
+FAILOVER = {"config-after": ALIVE, "ping-after": PING_BACKUP}
+REBOOT = {"config-after": ALIVE, "nodes-after": NODE}
+# Only slurmd was restarted.
+NO_REBOOT = NODE.replace("26T19:29:33", "21T08:00:00")
 
 
 @pytest.mark.parametrize(
-    ("changes", "answers", "words"),
+    ("of", "answers", "changes", "up_s", "value", "job"),
+    [
+        ("restart", {}, {}, 4, 7, "9"),
+        ("restart", {"squeue": OLD_JOB + SQUEUE}, {}, 4, 7, "9"),
+        ("restart", {}, {"began": None, "command": ()}, 4.5, 7.5, "9"),
+        ("start", {}, {"command": ()}, 4, 7, "9"),
+        ("reboot", REBOOT, {"node": "node1"}, 5, 7, "9"),
+        ("failover", FAILOVER, {"down": STOP + 2.5}, 2, 7, "9"),
+        ("failover", FAILOVER, {"down": STOP + 5.8, "probes": (PROBES[0], *PROBES[4:])}, 5, 9, "15"),
+    ],
+)
+def test_time_ends_with_the_second_of_the_first_new_job(times, of, answers, changes, up_s, value, job):
+    repeat = times(of, answers=answers, **changes)
+    assert (repeat.figures, repeat.value, repeat.jobs) == ({"up_s": up_s, "lost_jobs": 0}, value, [job])
+
+
+def test_job_that_slurm_did_not_accept_is_counted(times):
+    assert "5 jobs sent, 1 not accepted" in times().facts
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers", "problem"),
     [
         ({"gave_up": "no new job ran within 1 h 0 min"}, {}, "no new job ran within"),
         ({}, {"config-after": ""}, "slurmctld did not answer"),
         ({"asked": STOP + 60}, {}, "clock differs from the clock here by −39 s, more than 3 s"),
-        ({}, {"config-after": ALIVE}, "slurmctld did not start anew"),
+        ({}, {"config-after": ALIVE}, NOT_ANEW),
         ({}, {"squeue": SQUEUE.splitlines()[3] + "\n"}, "no new job was seen to run"),
-        ({"began": STOP + 60}, {}, "the part started before the stop that was named"),
+        ({"began": STOP + 60}, {}, NOT_ANEW),
+        ({"began": STOP + 5}, {}, "the part started before the stop"),
         ({"began": None, "probes": PROBES[1:]}, {}, "no job was accepted before the stop"),
+        ({"began": None}, {"config-after": ALIVE}, "no job was accepted before the stop"),
         ({"load": ("8",)}, {}, "job 8 of the load did not run before the stop"),
         (
             {"load": ("8",)}, {"squeue": SQUEUE.replace("8|RUNNING", "8|CANCELLED"), "load-before": LOAD},
             "job 8 of the load was cancelled",
         ),
-        ({"of": "reboot", "node": "node1"}, {"nodes-before": OLD}, "does not tell when node1 was booted"),
+        ({"of": "reboot", "node": "node1"}, {}, "Slurm does not tell when the part started"),
+        ({"of": "reboot", "node": "node1"}, {"config-after": ALIVE, "nodes-after": NO_REBOOT}, NOT_ANEW),
+        ({"of": "failover"}, FAILOVER, PRIMARY_UP),
+        ({"of": "failover", "down": STOP + 2.5}, {**FAILOVER, "ping-after": PING_PRIMARY}, PRIMARY_UP),
     ],
 )  # fmt: skip
-def test_answers_without_a_measurement(times, changes, answers, words):
+def test_no_time_without_a_measurement(times, changes, answers, problem):
     with pytest.raises(InputError) as error:
         times(answers=answers, **changes)
-    assert words in str(error.value)
+    assert problem in str(error.value)
 
 
 @pytest.fixture
@@ -171,7 +156,7 @@ def test_measured_campaign_is_judged(campaign, bench, at_most_s, load, outcome):
     campaign.demand({**CLAUSE, "duration": {"of": "restart", "at_most_s": at_most_s, "load": load}})
     assert judge(campaign).clauses[0].problems == ("repeat 1 is not finished",)
     timed = clause(at_most_s=at_most_s, load=load)
-    assert timed.measure_stop(bench, OperatorStop(["restart", "it"])).holds is (outcome is ClauseOutcome.MET)
+    assert timed.measure_stop(bench, OperatorStop(["restart", "it"])) is (outcome is ClauseOutcome.MET)
     verdict = judge(campaign).clauses[0]
     assert (verdict.outcome, verdict.value) == (outcome, 7)
     assert (load == 2) == ("2 on node1: forgotten" in timed.measured(verdict))
@@ -181,48 +166,49 @@ def test_measured_campaign_is_judged(campaign, bench, at_most_s, load, outcome):
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "problem"),
     [
         ({"status": 3}, "`restart` ended with status 3; nothing was measured"),
         ({"probes": ()}, "Slurm accepts no job before the stop"),
     ],
 )
-def test_failed_stop_leaves_an_interrupted_attempt(campaign, bench, changes, words):
+def test_failed_stop_leaves_an_interrupted_attempt(campaign, bench, changes, problem):
     with pytest.raises(InputError) as error:
         clause().measure_stop(replace(bench, **changes), OperatorStop(["restart"]))
-    assert words in str(error.value)
+    assert problem in str(error.value)
     assert [attempt.finished for attempt in operation_attempts(campaign.folder, "T1")] == [False]
 
 
-def test_time_limit_is_recorded(campaign, bench):
+def test_time_limit_leaves_the_repeat_to_measure(campaign, bench):
     bench.answers["squeue"] = [InputError("slurmctld is down")]
-    measured = clause().measure_stop(bench, OperatorStop(["restart"]))
-    assert (measured.holds, "no new job ran within" in measured.description) == (None, True)
+    assert clause().measure_stop(bench, OperatorStop(["restart"])) is None
+    assert bench.lines[-1].startswith("T1: repeat 1: no new job ran within")
+    bench.answers["squeue"] = [SQUEUE]
+    assert clause().measure_stop(bench, OperatorStop(["restart"])), "the repeat is measured again"
 
 
 @pytest.mark.parametrize(
-    ("of", "stop", "words"),
+    ("of", "stop", "problem"),
     [
         ("reboot", OperatorStop(["scontrol", "reboot", "n1"]), "T1: expected --node NODE with the reboot of a node"),
         ("restart", OperatorStop(node="n1"), "T1: expected --node NODE with the reboot of a node, and only then"),
         ("start", OperatorStop(), "T1: expected --since TIME or a COMMAND after `--`"),
     ],
 )
-def test_unusable_stop_is_refused_before_slurm_is_asked(bench, of, stop, words):
+def test_unusable_stop_is_refused_before_slurm_is_asked(bench, of, stop, problem):
     with pytest.raises(InputError) as error:
         clause(of).measure_stop(bench, stop)
-    assert words in str(error.value) and not bench.commands
+    assert problem in str(error.value) and not bench.commands
 
 
 def test_unknown_node_is_named(bench):
-    bench.answers["scontrol"] = [BEFORE, OLD]
+    bench.answers["scontrol"] = [NO_REBOOT]
     with pytest.raises(InputError, match="--node n2: Slurm does not tell when it was booted"):
         clause("reboot").measure_stop(bench, OperatorStop(["reboot"], node="n2"))
 
 
 def test_failover_waits_until_the_primary_is_down(bench):
-    up = PING_BACKUP.replace("DOWN", "UP")
-    bench.answers |= {"scontrol": [BEFORE, up, PING_BACKUP, AFTER.replace("29:51", "29:30")], "squeue": [SQUEUE]}
-    assert clause("failover").measure_stop(bench, OperatorStop(["scontrol", "takeover"])).holds
+    bench.answers |= {"scontrol": [PING_PRIMARY, PING_BACKUP, AFTER.replace("29:51", "29:30")], "squeue": [SQUEUE]}
+    assert clause("failover").measure_stop(bench, OperatorStop(["scontrol", "takeover"]))
     [attempt] = operation_attempts(bench.campaign, "T1")
     assert attempt.record(TimeRecord).down == STOP

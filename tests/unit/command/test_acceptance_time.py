@@ -11,13 +11,13 @@ from tests.unit.acceptance.conftest import clause, contract
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "problem"),
     [
         (["B1"], "B1: expected a duration clause of the contract: T1"),
         (["T1", "--since", "2026-12-03T08:00Z", "--", "true"], "expected either --since or a COMMAND"),
     ],
 )
-def test_bad_input_is_refused(tmp_path, monkeypatch, arguments, words):
+def test_bad_input_is_refused(tmp_path, monkeypatch, arguments, problem):
     path = tmp_path / "acceptance.yaml"
     timed = {"id": "T1", "text": "soon", "duration": {"of": "restart", "at_most_s": 60}, "mandatory": True}
     path.write_text(yaml.safe_dump(contract(clause(), timed)))
@@ -25,7 +25,7 @@ def test_bad_input_is_refused(tmp_path, monkeypatch, arguments, words):
     options = parser().parse_args(["acceptance", "time", "embedded", str(tmp_path / "folder"), *arguments])
     with pytest.raises(InputError) as error:
         options.act(options)
-    assert words in str(error.value)
+    assert problem in str(error.value)
 
 
 def test_command_stays_as_it_was_typed():

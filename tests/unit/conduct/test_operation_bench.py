@@ -30,7 +30,7 @@ def answering(bench, *answers):
 
 def test_until_ends_with_success_patience_or_a_stop(bench):
     looks = iter([False, False, True])
-    assert bench.until(lambda: next(looks), 60, 0.01)
+    assert bench.until(lambda: next(looks), 60)
     assert not bench.until(lambda: False, 0)
     bench._conductor.stop.told(15)
     with pytest.raises(StoppedError):
