@@ -32,7 +32,7 @@ from kappa.core.ground.whole_files import sync_folder, sync_tree
 from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.folder import SPACK_LOCK, Attempt
 from reports.acceptance.campaign.layout import ACCEPTED
-from reports.acceptance.campaign.seal import Proof, check_seal_by_public_keys
+from reports.acceptance.campaign.seal import Proof, check_seal
 from reports.acceptance.campaign.signature import MANIFEST, differences, is_signature
 from reports.acceptance.kinds.clause import (
     Clause,
@@ -194,7 +194,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             folder = copy if copy and copy.is_dir() else planning.file.parent / self.retained.dossier
             try:
                 _require_intact(folder)
-                proof = check_seal_by_public_keys(folder, self.retained.keys)
+                proof = check_seal(folder, self.retained.keys)
                 if problems := proof.problems or planning.verify(folder).problems:
                     raise _UnusableError(problems[0])
                 if not self.retained.keys and not proof.good:
@@ -261,7 +261,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         if copy.is_dir():
             try:
                 _require_intact(copy)
-                proof = check_seal_by_public_keys(copy, self.retained.keys)
+                proof = check_seal(copy, self.retained.keys)
             except _UnusableError as err:
                 proof.problems.append(str(err))
         lists = (proof.problems, proof.unchecked, proof.good)
