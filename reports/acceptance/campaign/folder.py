@@ -118,9 +118,7 @@ class Campaign:
     def unresolved(self) -> dict[str, str]:
         """Return clause id -> reason why no series was run for it."""
         path = self.folder / UNRESOLVED
-        if not path.exists():
-            return {}
-        return load_json(path, dict[str, str])
+        return load_json(path, dict[str, str]) if path.exists() else {}
 
     def families(self) -> Families:
         path = self.folder / FAMILIES

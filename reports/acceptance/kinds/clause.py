@@ -9,7 +9,7 @@ import functools
 import pathlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kappa.core.ground.documents import Path, YamlFile
-from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from kappa.core.ground.order_statistics import Interval, Statistic
 from kappa.core.record.model import Case
@@ -178,11 +177,8 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
         """Measure all repeats that are left and that need no person."""
 
     def measure_stop(self, bench: OperationBench, stop: "OperatorStop") -> "TimedRepeat":
-        """Measure the next repeat, which begins with an operator's action.
-
-        :raises InputError: the clause is not ``timed``.
-        """
-        raise InputError(f"{self.id}: expected a clause of duration")
+        """Measure the next repeat of a ``timed`` clause, which begins with an operator's action."""
+        raise NotImplementedError
 
     # The verdict.
 
@@ -261,7 +257,7 @@ class Planning:
 
 @dataclass(frozen=True)
 class ClausePlan:
-    """Hold the plan of a clause: lines for a terminal, and a document for JSON."""
+    """Hold lines for a terminal, and a document for JSON."""
 
     lines: tuple[str, ...]
     document: dict[str, Any]
@@ -333,9 +329,6 @@ class Sample:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-_OUTCOMES = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}
-
-
 @dataclass(frozen=True)
 class ClauseVerdict:
     """Hold the verdict on a clause.
@@ -354,7 +347,9 @@ class ClauseVerdict:
 
     @property
     def without_waiver(self) -> ClauseOutcome:
-        return _OUTCOMES[self.met]
+        if self.met is None:
+            return ClauseOutcome.INCOMPLETE
+        return ClauseOutcome.MET if self.met else ClauseOutcome.NOT_MET
 
     @property
     def outcome(self) -> ClauseOutcome:
@@ -372,7 +367,7 @@ class ClauseVerdict:
     @property
     def document(self) -> dict[str, Any]:
         """Return the verdict as a document for JSON; values are in the clause's ``unit``."""
-        clause, interval = self.clause, self.interval
+        clause = self.clause
         return {
             "id": clause.id,
             "outcome": self.outcome.word,
@@ -383,16 +378,10 @@ class ClauseVerdict:
             "threshold": clause.threshold,
             "unit": clause.unit,
             "value": self.value,
-            "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
+            "interval": asdict(self.interval) if self.interval else None,
             "samples": [
-                {
-                    "repeat": sample.repeat,
-                    "value": sample.value,
-                    "nodes": sample.nodes,
-                    "attempt": sample.attempt,
-                    **sample.figures,
-                }
-                for sample in self.samples
+                {"repeat": one.repeat, "value": one.value, "nodes": one.nodes, "attempt": one.attempt, **one.figures}
+                for one in self.samples
             ],
             **clause.document(self),
             "problems": self.problems,
@@ -418,25 +407,18 @@ class ContractVerdict:
     """Requirements that the contract has to cover: id -> text."""
 
 
+@dataclass(frozen=True)
 class ClauseEvidence:
     """Everything that a verdict follows from: the contract, and the folder of a campaign. Read each file once."""
 
-    def __init__(
-        self,
-        campaign: Campaign,
-        contract: Contract,
-        judge_dossier: Callable[[pathlib.Path], ContractVerdict],
-    ) -> None:
-        self.campaign, self.contract, self.judge_dossier = campaign, contract, judge_dossier
-        self._contents: dict[Any, Any] = {}
+    campaign: Campaign
+    contract: Contract
+    judge_dossier: Callable[[pathlib.Path], ContractVerdict]
+    _contents: dict[Any, Any] = field(default_factory=dict)
 
     @functools.cached_property
     def attempts(self) -> list[Attempt]:
         return self.campaign.attempts()
-
-    @functools.cached_property
-    def unresolved(self) -> dict[str, str]:
-        return self.campaign.unresolved()
 
     @functools.cached_property
     def chain(self) -> Measured:

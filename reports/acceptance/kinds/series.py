@@ -207,7 +207,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         elif series:
             problems = [f"the selector matches {len(series)} series instead of one: {', '.join(map(str, series))}"]
         else:
-            problems = [evidence.unresolved.get(self.id) or "the selector matches no series of the run"]
+            problems = [evidence.campaign.unresolved().get(self.id) or "the selector matches no series of the run"]
         # Also of an attempt whose report was cut afterwards, so that it would count as interrupted.
         altered = evidence.chain.problems(one.folder for one in evidence.attempts if one.series in series)
         values = [sample.value for sample in samples]
