@@ -68,8 +68,9 @@ def run_series(
             _note(attempt, conductor)
         if attempt.session is None:
             raise InputError(f"{item.series}: ReFrame's session was cut off; run the same command to continue")
-        took = duration(time.monotonic() - began)
-        conductor.say(f"[{number}/{total}] {_result(attempt)} after {took}{_why(attempt)}")
+        took, judged = duration(time.monotonic() - began), judge_attempt(_measured(attempt))
+        why = f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
+        conductor.say(f"[{number}/{total}] {_measured(attempt).result} after {took}{why}")
 
 
 def _note(attempt: Attempt, conductor: Conductor) -> None:
@@ -129,17 +130,7 @@ def _tasks(plan: AcceptancePlan) -> Iterator[tuple[PlannedSeries, int]]:
 def _wanted(task: tuple[PlannedSeries, int], attempts: list[Attempt], again: bool) -> bool:
     item, repeat = task
     finished = [a for a in attempts if (a.series, a.repeat) == (item.series, repeat) and a.session is not None]
-    return not finished or (again and _result(finished[-1]) != "pass")
-
-
-def _result(attempt: Attempt) -> str:
-    return _measured(attempt).result
-
-
-def _why(attempt: Attempt) -> str:
-    """Return what failed, for the end of the line; empty if the attempt passed."""
-    judged = judge_attempt(_measured(attempt))
-    return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
+    return not finished or (again and _measured(finished[-1]).result != "pass")
 
 
 def _measured(attempt: Attempt) -> Case:

@@ -97,9 +97,9 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         Literal["median", "minimum", "maximum"] | StatisticOf,
         Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
     ] = field(name="statistic")
-    stated_comparison: Comparison = field(name="comparison")
+    comparison: Comparison
     bound: Threshold = field(name="threshold")
-    stated_repeats: Annotated[int, Meta(ge=1, le=1000)] = field(name="repeats")
+    repeats: Annotated[int, Meta(ge=1, le=1000)]
 
     @property
     def statistic(self) -> Statistic:
@@ -111,20 +111,12 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         return Statistic("every_node", nodes=stated.every_node or 0)
 
     @property
-    def comparison(self) -> Comparison:
-        return self.stated_comparison
-
-    @property
     def threshold(self) -> float:
         return self.bound.value
 
     @property
     def unit(self) -> str:
         return self.bound.unit
-
-    @property
-    def repeats(self) -> int:
-        return self.stated_repeats
 
     @property
     def check(self) -> str | None:
