@@ -15,6 +15,7 @@ from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT, MEASURED, REPORT
 from reports.acceptance.campaign.measured import note_measured
 from reports.acceptance.contract import binding_contract, load_contract
+from reports.acceptance.dossier import write_dossier
 from reports.acceptance.kinds.clause import Planning
 from reports.acceptance.plan import plan, wanted_series
 from tests.unit.reports.samples import Document, latency, report
@@ -83,6 +84,12 @@ class Filled(Campaign):
             if (attempt.folder / REPORT).exists():
                 note_measured(attempt.folder)
 
+    def dossier(self, pdf=False, how_signed=None):
+        """Write the dossier beside the campaign, and return its folder."""
+        target = self.folder.with_name("dossier")
+        write_dossier(self, target, pdf, how_signed)
+        return target
+
     def measure(self, *values, **changes):
         for repeat, value in enumerate(values, start=1):
             self.add(latency(value=value, **changes), repeat)
@@ -104,6 +111,11 @@ def load(tmp_path):
 @pytest.fixture
 def campaign(tmp_path: pathlib.Path):
     return Filled(tmp_path / "campaign").demand()
+
+
+@pytest.fixture
+def dossier(campaign):
+    return campaign.measure(9, 9, 9).dossier()
 
 
 @pytest.fixture

@@ -12,17 +12,11 @@ import pytest
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.acceptance.campaign.signature import MANIFEST, sign
-from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.dossier import verify
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")
 NOBODY = "0" * 40
-
-
-@pytest.fixture
-def dossier(campaign, tmp_path):
-    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=None)
-    return tmp_path / "d"
 
 
 def alter_manifest(dossier):
@@ -33,20 +27,20 @@ def alter_manifest(dossier):
 @needs_gpg
 def test_both_parties_sign_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
     buyer, vendor = keyring.values()
-    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=f"gpg:{buyer}")
-    assert verify(tmp_path / "d").exit_status == 0
-    assert verify(tmp_path / "d", [buyer, vendor]).problems == [f"not signed by {vendor}"]
-    assert main(["acceptance", "sign", str(tmp_path / "d"), f"gpg:{vendor}", "--party", "vendor"]) == 0
-    proof = verify(tmp_path / "d", [buyer, vendor.lower()])
+    dossier = campaign.measure(9, 9, 9).dossier(how_signed=f"gpg:{buyer}")
+    assert verify(dossier).exit_status == 0
+    assert verify(dossier, [buyer, vendor]).problems == [f"not signed by {vendor}"]
+    assert main(["acceptance", "sign", str(dossier), f"gpg:{vendor}", "--party", "vendor"]) == 0
+    proof = verify(dossier, [buyer, vendor.lower()])
     assert proof.exit_status == 0
     assert [re.search("good signature of (Buyer|Vendor)", words)[1] for words in proof.good[:2]] == ["Buyer", "Vendor"]
     # Its records have no raw output that could be read again.
-    assert main(["acceptance", "verify", str(tmp_path / "d"), "--key", buyer, "--key", vendor]) == 2
-    assert verify(tmp_path / "d", [NOBODY]).exit_status == 1
-    alter_manifest(tmp_path / "d")
-    assert verify(tmp_path / "d").exit_status == 1
+    assert main(["acceptance", "verify", str(dossier), "--key", buyer, "--key", vendor]) == 2
+    assert verify(dossier, [NOBODY]).exit_status == 1
+    alter_manifest(dossier)
+    assert verify(dossier).exit_status == 1
     monkeypatch.setenv("GNUPGHOME", str(tmp_path))
-    assert "is not in the keyring" in verify(tmp_path / "d").unchecked[0]
+    assert "is not in the keyring" in verify(dossier).unchecked[0]
 
 
 @needs_minisign
@@ -254,12 +248,11 @@ def test_required_key_fails_if_its_signature_is_gone_or_cannot_be_checked(dossie
 
 
 @needs_gpg
-def test_dossier_that_lost_one_of_two_signatures_is_not_proven(campaign, tmp_path, keyring):
-    campaign.demand(parties={"buyer": "B", "vendor": "V"}).measure(9, 9, 9)
-    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
-    names = [sign(tmp_path / "d", f"gpg:{key}", name) for name, key in keyring.items()]
-    assert verify(tmp_path / "d").exit_status == 0
-    (tmp_path / "d" / names[1]).unlink()
-    proof = verify(tmp_path / "d")
+def test_dossier_that_lost_one_of_two_signatures_is_not_proven(campaign, keyring):
+    dossier = campaign.demand(parties={"buyer": "B", "vendor": "V"}).measure(9, 9, 9).dossier()
+    names = [sign(dossier, f"gpg:{key}", name) for name, key in keyring.items()]
+    assert verify(dossier).exit_status == 0
+    (dossier / names[1]).unlink()
+    proof = verify(dossier)
     assert (proof.exit_status, len(proof.unchecked)) == (2, 1)
-    assert verify(tmp_path / "d", [keyring["Buyer"]]).exit_status == 0, "the reader named who must sign"
+    assert verify(dossier, [keyring["Buyer"]]).exit_status == 0, "the reader named who must sign"
