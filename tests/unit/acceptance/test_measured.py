@@ -7,10 +7,7 @@ import shutil
 import pytest
 
 from kappa.app.conduct import acceptance as running
-from kappa.app.conduct.session import Conductor
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.processes import Stop
-from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import MEASURED, REPORT, SUMS
 from reports.acceptance.campaign.measured import load_measured, note_earlier, note_measured
@@ -18,9 +15,7 @@ from reports.acceptance.campaign.signature import NOT_SIGNED
 from reports.acceptance.dossier import verify
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import ClauseOutcome
-from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.unit.acceptance.conftest import clause
-from tests.unit.acceptance.test_campaign import SERIES, offer
 from tests.unit.acceptance.test_mix import demanded, measured
 from tests.unit.reports.samples import latency, report
 
@@ -171,7 +166,6 @@ def test_line_about_a_folder_elsewhere_is_refused(filled):
 def test_each_attempt_is_noted_when_its_session_ends(campaign, monkeypatch, capsys):
     """Also an attempt that did not finish."""
     campaign.demand(clause(repeats=2))
-    planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), 2),), {})
 
     def run_attempt(site, contract, checks, attempt, conductor, tell):
         if attempt.repeat == 2 and attempt.number == 1:
@@ -179,15 +173,10 @@ def test_each_attempt_is_noted_when_its_session_ends(campaign, monkeypatch, caps
         document = report([latency(value=1)], uuid=attempt.folder.name)
         (attempt.folder / REPORT).write_text(json.dumps(document))
 
-    def work():
-        with campaign.locked() as lock:
-            conductor = Conductor(Stop(), [lock])
-            running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), conductor, again=False)
-
     monkeypatch.setattr(running, "run_attempt", run_attempt)
     with pytest.raises(InputError, match="ended early"):
-        work()
-    work()
+        campaign.run(2)
+    campaign.run(2)
     chain = load_measured(campaign.folder)
     assert [name[-9:] for name in chain.lines] == ["r0001-a01", "r0002-a01", "r0002-a02"]
     assert chain.last_hash in capsys.readouterr().out
