@@ -30,7 +30,6 @@ from reports.acceptance.campaign.layout import (
     ATTEMPT,
     ATTEMPT_NAME,
     ATTEMPTS,
-    FAMILIES,
     LOCK,
     REPORT,
     UNRESOLVED,
@@ -44,19 +43,6 @@ SPACK_LOCK = "spack.lock"
 
 def _folder_name(series: CaseSeries, repeat: int, number: int) -> str:
     return f"{series.slug}-r{repeat:04}-a{number:02}"
-
-
-class Families(msgspec.Struct, frozen=True):
-    """Hold families of checks: ``expected`` by the contract's clauses, ``offered`` by the site."""
-
-    expected: tuple[str, ...] = ()
-    offered: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """Return a text if the contract leaves out families that the site can run; empty if none, or if unknown."""
-        if set(self.expected) >= set(self.offered):
-            return ""
-        return f"expects {len(self.expected)} of {len(self.offered)} families of checks that the site can run"
 
 
 class _Attempt(msgspec.Struct):
@@ -119,10 +105,6 @@ class Campaign:
         """Return clause id -> reason why no series was run for it."""
         path = self.folder / UNRESOLVED
         return load_json(path, dict[str, str]) if path.exists() else {}
-
-    def families(self) -> Families:
-        path = self.folder / FAMILIES
-        return load_json(path, Families) if path.exists() else Families()
 
     def attempts(self) -> list[Attempt]:
         """Return every attempt, sorted by series, repeat and number.
