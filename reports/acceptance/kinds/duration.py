@@ -26,11 +26,11 @@ from reports.acceptance.kinds.clause import (
     ClauseEvidence,
     ClausePlan,
     ClauseVerdict,
-    Comparison,
     OperatorStop,
     Planning,
     TimedRepeat,
 )
+from reports.acceptance.kinds.contract_head import Comparison
 from reports.acceptance.kinds.operations import Nodes, OperationRepeat, OperationTerms, QueuedJob
 
 # Names of the kept answers.

@@ -41,11 +41,10 @@ from reports.acceptance.kinds.clause import (
     ClauseVerdict,
     Contract,
     ContractVerdict,
-    Day,
-    Line,
     MeasuredSeries,
     Planning,
 )
+from reports.acceptance.kinds.contract_head import Day, Line
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.retained_chance import DRAWS, METHOD, any_of, described, wrong_answers
 from reports.acceptance.kinds.series import Series

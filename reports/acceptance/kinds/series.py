@@ -29,14 +29,11 @@ from reports.acceptance.kinds.clause import (
     Clause,
     ClauseEvidence,
     ClauseVerdict,
-    Comparison,
-    Line,
     MeasuredSeries,
-    Number,
     Planning,
     Sample,
-    Unit,
 )
+from reports.acceptance.kinds.contract_head import Comparison, Line, Number, Unit
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import crosses_threshold, samples_section
 from reports.verdict.advice import used_by_others
