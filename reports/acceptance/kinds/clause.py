@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -164,16 +164,14 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
 
 
 class MeasuredSeries(Protocol):
-    """A clause about one series of ReFrame's cases."""
+    """A clause about one series of ReFrame's cases; ``check`` is ``None`` if it names a family of checks."""
 
     @property
     def id(self) -> str: ...
     @property
     def repeats(self) -> int: ...
     @property
-    def check(self) -> str | None:
-        """Return the name of the check; ``None`` if the clause names a family."""
-
+    def check(self) -> str | None: ...
     @property
     def evidence(self) -> str: ...
     def selects(self, case: Case) -> bool: ...
@@ -201,16 +199,14 @@ class Planning:
     """By id of a clause: an input that several of its methods need, and that takes long to verify."""
 
 
-@dataclass(frozen=True)
-class ClausePlan:
+class ClausePlan(NamedTuple):
     """Hold lines for a terminal, and a document for JSON."""
 
     lines: tuple[str, ...]
     document: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class OperatorStop:
+class OperatorStop(NamedTuple):
     """Describe how an operator stops a part of the machine: by a command, at a named time, or by hand.
 
     ``began`` is in seconds since 1970. ``node`` is the node that is booted.
@@ -221,8 +217,7 @@ class OperatorStop:
     node: str = ""
 
 
-@dataclass(frozen=True)
-class TimedRepeat:
+class TimedRepeat(NamedTuple):
     """Describe a repeat, and whether it alone meets the clause; ``None`` if nothing was measured."""
 
     description: str
@@ -238,8 +233,7 @@ class ClauseOutcome(Enum):
     NOT_MET = ("not met", "✘")
 
     def __init__(self, word: str, symbol: str) -> None:
-        self.word = word
-        self.symbol = symbol
+        self.word, self.symbol = word, symbol
 
 
 class Acceptance(Enum):
@@ -250,9 +244,7 @@ class Acceptance(Enum):
     INCOMPLETE = ("INCOMPLETE", "○", 2)
 
     def __init__(self, word: str, symbol: str, exit_status: int) -> None:
-        self.word = word
-        self.symbol = symbol
-        self.exit_status = exit_status
+        self.word, self.symbol, self.exit_status = word, symbol, exit_status
 
 
 @dataclass(frozen=True)
