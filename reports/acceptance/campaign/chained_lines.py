@@ -119,7 +119,7 @@ def append_lines(path: pathlib.Path, text: bytes) -> None:
 
 
 def cut_torn_line(path: pathlib.Path, chain: LineChain) -> None:
-    """Cut off the part of a line that a killed writer left, and keep it in ``raw/``. No party was told of the line."""
+    """Cut off the part of a line that a killed writer left, and keep it in ``raw/``. No party knows its hash."""
     whole = path.stat().st_size - chain.torn
     with path.open("r+b") as file:
         file.seek(whole)

@@ -103,12 +103,12 @@ def files_below(folder: pathlib.Path) -> list[str]:
         if not isinstance(err, FileNotFoundError):
             raise err
 
-    found = []
+    paths = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
         # Links to folders are listed among the folders.
         linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        found += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
-    return sorted(found)
+        paths += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
+    return sorted(paths)
 
 
 def manifest_of(folder: pathlib.Path) -> str:
@@ -135,17 +135,17 @@ def differences(folder: pathlib.Path) -> list[str]:
         present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
     except OSError as err:
         raise InputError(f"cannot read {clean(str(err.filename))}: {err.strerror}; make the folder readable") from err
-    found = [f"added: {name}" for name in sorted(present - expected.keys())]
+    problems = [f"added: {name}" for name in sorted(present - expected.keys())]
     for name, digest in sorted(expected.items()):
         if name not in present:
-            found.append(f"missing: {name}")
+            problems.append(f"missing: {name}")
             continue
         try:
             if sha256(folder / name) != digest:
-                found.append(f"altered: {name}")
+                problems.append(f"altered: {name}")
         except OSError as err:
-            found.append(f"cannot be read: {name} ({err.strerror})")
-    return [clean(line) for line in found]
+            problems.append(f"cannot be read: {name} ({err.strerror})")
+    return [clean(line) for line in problems]
 
 
 class SignatureState(Enum):
@@ -204,7 +204,7 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
     """
     required: dict[str, str] = {}
     by_minisign: dict[str, str] = {}
-    repeated = []
+    signatures: list[Signature] = []
     for key in keys:
         identity = key.replace(" ", "").upper()
         if not _FINGERPRINT.fullmatch(identity):
@@ -212,22 +212,21 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
             # Without the key's id, which its owner chooses freely.
             identity = by_minisign[public] = base64.b64decode(public)[10:].hex()
         if identity in required:
-            repeated.append(Signature(SignatureState.BAD, f"--key {clean(key)}: one key for two parties"))
+            signatures.append(Signature(SignatureState.BAD, f"--key {clean(key)}: one key for two parties"))
         required.setdefault(identity, key)
-    found: list[Signature] = []
-    # Signing key -> the file of its signature, or the required key that the signature counts for.
-    signed: dict[str, str] = {}
+    # Signing keys, and the required keys that a signature counts for.
+    signed: set[str] = set()
     for name in sorted(filter(is_signature, os.listdir(folder))):
         signature = _check_file(folder, name, by_minisign)
         credited = [identity for identity in signature.signers if identity in required]
         if len({*credited}) > 1 or (signature.signers and signature.signers[-1] in signed):
             signature = Signature(SignatureState.BAD, f"{name}: one key for two parties: {signature.line}")
             credited = []
-        found.append(signature)
-        signed |= dict.fromkeys((*signature.signers[-1:], *credited), name)
+        signatures.append(signature)
+        signed |= {*signature.signers[-1:], *credited}
     lacking = [f"not signed by {clean(key)}" for identity, key in required.items() if identity not in signed]
-    found += [*repeated, *(Signature(SignatureState.BAD, line) for line in lacking)]
-    return found or [Signature(SignatureState.NOT_CHECKED, NOT_SIGNED)]
+    signatures += [Signature(SignatureState.BAD, line) for line in lacking]
+    return signatures or [Signature(SignatureState.NOT_CHECKED, NOT_SIGNED)]
 
 
 def _public_key(key: str) -> str:

@@ -49,7 +49,7 @@ def test_storage_without_locks_is_no_other_run(campaign, monkeypatch):
         pass
 
 
-def test_a_folder_that_cannot_be(tmp_path):
+def test_folder_below_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write in"), Campaign(tmp_path / "file").locked():
         pass
@@ -61,13 +61,13 @@ def test_attempt_with_a_damaged_report_is_interrupted(campaign, damage):
     assert [attempt.session for attempt in campaign.attempts()] == [None]
 
 
-def test_what_a_crash_left_half_made_is_ignored(campaign):
+def test_half_made_attempt_is_ignored(campaign):
     campaign.add(latency())
     (campaign.folder / "attempts" / ".OsuLatency-3d594d86-r0001-a02.77.part").mkdir()
     assert len(campaign.attempts()) == 1
 
 
-def test_a_damaged_attempt_is_named(campaign):
+def test_damaged_attempt_is_named(campaign):
     attempt = campaign.add(latency())
     (attempt.folder / "attempt.json").write_text('{"name": 1}')
     with pytest.raises(InputError, match=r"attempt\.json"):
@@ -102,7 +102,7 @@ def test_plan_has_one_series_for_each_clause(campaign, offered, selector, proble
     assert problem in planned.unresolved["B1"] if problem else not planned.unresolved
 
 
-def test_the_energy_of_a_run_needs_no_metric(campaign, offered):
+def test_energy_of_a_run_needs_no_metric(campaign, offered):
     energy = {"source": "rapl"}
     selector = {"check": "OsuLatency", "partition": "cpu", "metric": "run"}
     campaign.demand(clause(selector=selector, energy=energy, threshold={"value": 1, "unit": "J"}))
@@ -138,14 +138,14 @@ def slurm(monkeypatch, campaign):
     return call
 
 
-def test_a_stopped_run_goes_on_where_it_was(slurm, campaign):
+def test_stopped_run_goes_on_where_it_was(slurm, campaign):
     with pytest.raises(StoppedError):
         slurm(latency(), "stop")
     assert slurm() == [(2, 2), (3, 1)]
     assert slurm() == []
 
 
-def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
+def test_spack_lock_of_the_job_is_kept(slurm, campaign, tmp_path):
     lock, other = tmp_path / "spack.lock", tmp_path / "other"
     lock.write_text("{}")
     other.write_text("{}")
@@ -164,7 +164,7 @@ def test_run_killed_as_its_session_ended_keeps_the_spack_lock_later(slurm, campa
     assert (attempt.folder / "spack.lock").read_text() == "{}"
 
 
-def test_a_failed_repeat_says_why_in_its_line(slurm, capsys):
+def test_failed_repeat_prints_its_reason(slurm, capsys):
     slurm(latency(), latency(value=900))
     output = capsys.readouterr().out
     assert "[1/3] pass after " in output and "[3/3] pass after " in output
@@ -172,13 +172,13 @@ def test_a_failed_repeat_says_why_in_its_line(slurm, capsys):
     assert failed.endswith(": latency_8B 900 us, allowed ≤ 500 (+80 % from the reference)")
 
 
-def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):
+def test_session_cut_off_stops_the_run_and_is_repeated(slurm):
     with pytest.raises(InputError, match="cut off"):
         slurm(latency(), "{")
     assert slurm() == [(2, 2), (3, 1)]
 
 
-def test_a_failure_is_a_result_unless_asked_again(slurm):
+def test_failed_repeat_is_repeated_only_with_again(slurm):
     failed = latency(result="fail", fail_phase="sanity")
     assert slurm(latency(), failed) == [(1, 1), (2, 1), (3, 1)]
     assert slurm() == []

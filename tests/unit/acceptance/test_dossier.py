@@ -154,7 +154,7 @@ def unmet(campaign):
     return campaign.measure(90, 90, 90).dossier()
 
 
-def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
+def test_page_of_another_version_is_not_proven(unmet):
     write_anew(unmet, renderer(), "Kappa 0123456789abcdef", "dossier.html")
     assert verify(unmet).problems == []
     write_anew(unmet, "Reasons against acceptance", "Against acceptance", "dossier.html")
@@ -206,7 +206,7 @@ def test_tiles_and_sentence_count_the_same(campaign):
     assert tiles == [("1", "met"), ("0", "waived"), ("0", "incomplete"), ("0", "not met"), ("1", "mandatory clauses")]
 
 
-def test_a_sample_of_a_disturbed_node_is_marked(campaign):
+def test_sample_of_a_disturbed_node_is_marked(campaign):
     load = {"node2": {"cores": 3.1, "of_cores": 64, "steal_cores": 0, "disk_mb_per_s": 0}}
     campaign.add(latency(load_by_others=load), 1)
     campaign.add(latency(), 2)
@@ -222,13 +222,13 @@ def test_a_sample_of_a_disturbed_node_is_marked(campaign):
     assert verify(dossier).problems == []
 
 
-def test_the_evidence_that_the_paper_bears_is_printed(unmet, capsys):
+def test_verify_prints_the_evidence_of_the_page(unmet, capsys):
     main(["acceptance", "verify", str(unmet)])
     on_paper = re.search(r"raw results\): <code>([0-9a-f]{64})<", (unmet / "dossier.html").read_text())[1]
     assert f"evidence, to compare with the signed paper: {on_paper}" in capsys.readouterr().out
 
 
-def test_a_dossier_that_another_version_worded_is_intact(dossier):
+def test_verdict_in_the_prose_of_another_version_is_intact(dossier):
     write_anew(dossier, '"method": "', '"method": "in other words: ')
     write_anew(dossier, '"statistic": "median"', '"statistic": "middle"')
     write_anew(dossier, '"remarks": []', '"remarks": ["a remark"]')
@@ -370,7 +370,7 @@ def test_attempt_under_the_name_of_another_is_refused(campaign):
         campaign.attempts()
 
 
-def test_links_and_pipes_are_no_results(campaign):
+def test_links_and_pipes_are_not_copied(campaign):
     attempt = campaign.add(latency())
     (attempt.folder / "passwd").symlink_to("/etc/passwd")
     (attempt.folder / "etc").symlink_to("/etc")

@@ -15,7 +15,7 @@ from tests.unit.reports.samples import latency, report
 
 
 @few_or_many("least", 10, 100)
-def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
+def test_run_that_is_killed_again_and_again_loses_no_result(campaign, monkeypatch, least):
     repeats = 40
     campaign.demand(clause(repeats=repeats))
 
@@ -42,7 +42,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
 
 
 @few_or_many("least", 10, 100)
-def test_a_report_that_is_killed_again_and_again(campaign, tmp_path, least):
+def test_report_that_is_killed_leaves_whole_dossiers(campaign, tmp_path, least):
     campaign.measure(9, 9, 9)
     target = tmp_path / "out" / "dossier"
     whole_s = seconds(lambda: write_dossier(campaign, tmp_path / "timed", pdf=False, how_signed=None))

@@ -33,7 +33,7 @@ def test_both_parties_sign_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
     assert main(["acceptance", "sign", str(dossier), f"gpg:{vendor}", "--party", "vendor"]) == 0
     proof = verify(dossier, [buyer, vendor.lower()])
     assert proof.exit_status == 0
-    assert [re.search("good signature of (Buyer|Vendor)", words)[1] for words in proof.good[:2]] == ["Buyer", "Vendor"]
+    assert [re.search("good signature of (Buyer|Vendor)", line)[1] for line in proof.good[:2]] == ["Buyer", "Vendor"]
     # Its records have no raw output that could be read again.
     assert main(["acceptance", "verify", str(dossier), "--key", buyer, "--key", vendor]) == 2
     assert verify(dossier, [NOBODY]).exit_status == 1
@@ -71,7 +71,7 @@ def test_each_key_is_for_its_kind_of_signature(dossier, keyring, keys):
 
 
 @needs_gpg
-def test_a_signature_is_not_overwritten_and_names_are_plain(dossier, keyring):
+def test_second_signature_of_a_party_or_a_path_is_refused(dossier, keyring):
     sign(dossier, "gpg")
     with pytest.raises(InputError, match="exists; name another party with --party"):
         sign(dossier, "gpg")
@@ -79,13 +79,13 @@ def test_a_signature_is_not_overwritten_and_names_are_plain(dossier, keyring):
         sign(dossier, "gpg", "../vendor")
 
 
-def test_what_does_not_verify_is_not_signed(dossier, capsys):
+def test_altered_dossier_is_not_signed(dossier, capsys):
     (dossier / "more.txt").write_text("")
     assert main(["acceptance", "sign", str(dossier), "gpg"]) == 2
     assert "added: more.txt" in capsys.readouterr().err
 
 
-def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
+def test_unsigned_dossier_fails_with_a_required_key(dossier):
     assert verify(dossier, [NOBODY]).exit_status == 1
     with pytest.raises(InputError, match="expected a GnuPG fingerprint or the file"):
         verify(dossier, ["nowhere.pub"])
@@ -94,7 +94,7 @@ def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
 @needs_gpg
 @needs_minisign
 @pytest.mark.parametrize("name", ["asc", "vendor.asc", "minisig"])
-def test_what_is_no_file_of_a_signature(dossier, name):
+def test_pipe_or_link_is_no_signature(dossier, name):
     path = dossier / f"{MANIFEST}.{name}"
     os.mkfifo(path)
     assert verify(dossier).problems == [f"{path.name}: not a signature file"]
