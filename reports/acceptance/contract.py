@@ -23,7 +23,8 @@ from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.modes import MODES
 from reports.acceptance import kinds
 from reports.acceptance.campaign.layout import CONTRACT, EARLIER_CONTRACT, REQUIREMENTS
-from reports.acceptance.kinds.clause import Clause, Contract, ContractHead, Id, Text
+from reports.acceptance.kinds.clause import Clause, Contract
+from reports.acceptance.kinds.contract_head import ContractHead, Id, Text
 from reports.acceptance.kinds.series import Series
 
 FILE = "acceptance.yaml"

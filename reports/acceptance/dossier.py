@@ -27,7 +27,7 @@ from reports.acceptance.campaign.seal import HTML, LEFT_OUT, PDF, VERDICT, Proof
 from reports.acceptance.campaign.set_aside import set_aside, set_aside_operations
 from reports.acceptance.campaign.signature import MANIFEST, files_below, manifest_of, member_text, sha256, sign
 from reports.acceptance.contract import binding_contract
-from reports.acceptance.dossier_page import Raw, render, renderer, to_pdf
+from reports.acceptance.dossier_page import render, renderer, to_pdf
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import ContractVerdict
 from reports.acceptance.listing import to_json, without_prose
@@ -68,7 +68,7 @@ def _fill(folder: pathlib.Path, campaign: Campaign, verdict: ContractVerdict, pd
     too_large = _copy_raw(campaign.folder, folder)
     if too_large:
         write_atomically(folder / LEFT_OUT, json.dumps([asdict(file) for file in too_large], indent=1) + "\n")
-    page = render(verdict, _raw_of(folder), too_large, evidence_of(folder))
+    page = render(verdict, _raw_sizes(folder), too_large, evidence_of(folder))
     write_atomically(folder / HTML, page)
     if pdf:
         to_pdf(page, folder / PDF)
@@ -98,9 +98,8 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
     return too_large
 
 
-def _raw_of(folder: pathlib.Path) -> Raw:
-    names = _raw_names(folder)
-    return Raw(len(names), sum((folder / name).stat().st_size for name in names))
+def _raw_sizes(folder: pathlib.Path) -> list[int]:
+    return [(folder / name).stat().st_size for name in _raw_names(folder)]
 
 
 def _raw_names(folder: pathlib.Path) -> list[str]:
@@ -126,7 +125,7 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     contract = binding_contract(folder)
     for clause in contract.clauses:
         proof.add(clause.prove(folder, keys))
-    proof.problems.extend(_measured_problems(folder, proof.unchecked, proof.good))
+    _check_measured(proof, folder)
     if proof.problems:
         return proof
     verdict = judge(Campaign(folder))
@@ -135,9 +134,8 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
             f"signed by {signatures} of {len(contract.parties)} parties: name the key of each party with --key"
         )
     evidence = evidence_of(folder)
-    proof.problems.extend(_verdict_problems(folder, verdict, proof.good))
-    page = render(verdict, _raw_of(folder), left_out(folder), evidence)
-    proof.problems.extend(_page_problems(folder, page, proof.unchecked, proof.good))
+    _check_verdict(proof, folder, to_json(verdict))
+    _check_page(proof, folder, render(verdict, _raw_sizes(folder), left_out(folder), evidence))
     for attempt in (*set_aside(verdict.attempts), *set_aside_operations(folder)):
         (proof.unchecked if attempt.doubtful else proof.good).append(str(attempt))
     proof.good.append(f"the raw results give the verdict: {verdict.acceptance.word}")
@@ -146,47 +144,57 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     return proof
 
 
-def _measured_problems(folder: pathlib.Path, unchecked: list[str], good: list[str]) -> list[str]:
-    """Return the differences between the attempts and the chain of measurements."""
+def _check_measured(proof: Proof, folder: pathlib.Path) -> None:
+    """Compare the attempts with the chain of measurements."""
     measured = load_measured(folder)
     if measured.kept:
-        good.append(str(measured))
+        proof.good.append(str(measured))
     elif ended_attempts(folder):
-        unchecked.append(f"{WITHOUT_CHAIN}: records and raw output may have been altered before they were signed")
-    unchecked += [f"{name} was added to {MEASURED} by a later run, not when it was measured" for name in measured.late]
-    return measured.problems()
+        line = f"{WITHOUT_CHAIN}: records and raw output may have been altered before they were signed"
+        proof.unchecked.append(line)
+    late = [line.attempt for line in measured.lines.values() if line.late]
+    proof.unchecked.extend(f"{name} was added to {MEASURED} by a later run, not when it was measured" for name in late)
+    proof.problems.extend(measured.problems())
 
 
-def _verdict_problems(folder: pathlib.Path, verdict: ContractVerdict, good: list[str]) -> list[str]:
-    """Return a problem if ``verdict.json`` differs from ``verdict``; if only its wording differs, add to ``good``."""
-    derived = to_json(verdict)
+def _check_verdict(proof: Proof, folder: pathlib.Path, derived: str) -> None:
+    """Compare ``verdict.json`` with the verdict that this version of the suite derives from the raw results."""
+    stored = _stored(proof, folder, VERDICT)
+    if stored is None or stored == derived:
+        return
     try:
-        stored = member_text(folder / VERDICT)
         same = without_prose(stored) == without_prose(derived)
-    except OSError as err:
-        return [f"cannot be read: {VERDICT} ({err.strerror})"]
     except (ValueError, RecursionError):
         same = False
-    if not same:
-        return [f"{VERDICT} differs from the verdict that this version of the suite derives from the raw results"]
-    if stored != derived:
-        good.append(f"note: the wording of {VERDICT} differs from this version of the suite; the verdicts are equal")
-    return []
+    if same:
+        line = f"note: the wording of {VERDICT} differs from this version of the suite; the verdicts are equal"
+        proof.good.append(line)
+    else:
+        line = f"{VERDICT} differs from the verdict that this version of the suite derives from the raw results"
+        proof.problems.append(line)
 
 
-def _page_problems(folder: pathlib.Path, anew: str, unchecked: list[str], good: list[str]) -> list[str]:
-    """Compare the page with ``anew``, the page that this version of the suite makes from the raw results."""
-    try:
-        stored = member_text(folder / HTML)
-    except OSError as err:
-        return [f"cannot be read: {HTML} ({err.strerror})"]
-    except UnicodeDecodeError:
-        return [f"{HTML} is not a dossier page: it is not UTF-8"]
+def _check_page(proof: Proof, folder: pathlib.Path, anew: str) -> None:
+    """Compare the page with the page that this version of the suite makes from the raw results."""
+    stored = _stored(proof, folder, HTML)
+    if stored is None:
+        return
     # The version that made the page is not part of its content.
     if _GENERATOR.sub("", stored) == _GENERATOR.sub("", anew):
-        good.append(f"{HTML} is exactly the page that the raw results give")
+        proof.good.append(f"{HTML} is exactly the page that the raw results give")
     elif renderer() in stored:
-        return [f"{HTML} differs from the page that this version of the suite makes from the raw results"]
+        proof.problems.append(f"{HTML} differs from the page that this version of the suite makes from the raw results")
     else:
-        unchecked.append(f"{HTML} is from another version of the suite: compare its verdicts with the verdict above")
-    return []
+        line = f"{HTML} is from another version of the suite: compare its verdicts with the verdict above"
+        proof.unchecked.append(line)
+
+
+def _stored(proof: Proof, folder: pathlib.Path, name: str) -> str | None:
+    """Return the text of a file of the dossier; add a problem and return ``None`` if it has none."""
+    try:
+        return member_text(folder / name)
+    except OSError as err:
+        proof.problems.append(f"cannot be read: {name} ({err.strerror})")
+    except UnicodeDecodeError:
+        proof.problems.append(f"{name} is not UTF-8")
+    return None

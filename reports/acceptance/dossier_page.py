@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import pathlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import resources
 
 from markupsafe import Markup
@@ -25,17 +25,10 @@ from reports.show.html_page import template_environment
 from reports.verdict.excuse import judge_attempt
 
 
-@dataclass(frozen=True)
-class Raw:
-    """Count the raw results in a dossier; ``size`` is in bytes."""
-
-    count: int
-    size: int
-
-
-def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence: str) -> str:
+def render(verdict: ContractVerdict, raw: Sequence[int], left_out: Sequence[RawFile], evidence: str) -> str:
     """Return the page. Every value from the contract or a result is escaped, and no script may run.
 
+    :param raw: the size of each raw file, in bytes.
     :param left_out: raw files that are too large for the dossier.
     :param evidence: SHA-256 over contract and raw results.
     """
@@ -48,6 +41,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
     ]
     sessions = [attempt.session for attempt in verdict.attempts if attempt.session]
     samples = [sample for judged in verdict.clauses for sample in judged.samples]
+    moments = [*(session.time_start for session in sessions), *(one.started for one in samples if one.started)]
     return (
         template_environment("reports.acceptance")
         .get_template("dossier.html.j2")
@@ -65,12 +59,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
             listings=provenance.listings(cases),
             suite_revisions=provenance.suite_revisions(cases),
             sessions=sessions,
-            period=sorted(
-                [
-                    *(session.time_start for session in sessions),
-                    *(sample.started for sample in samples if sample.started),
-                ]
-            ),
+            period=sorted(moments),
             raw=raw,
             left_out=left_out,
             evidence=evidence,
@@ -87,8 +76,8 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
 def _in_any_copy(case: Case) -> Case:
     """Return the case with folders relative to the campaign, so that every copy gives the same page."""
     folders = {name: getattr(case, name) for name in ("stagedir", "outputdir")}
-    inside = {name: path.rpartition(f"/{ATTEMPTS}/") for name, path in folders.items() if path}
-    return structs.replace(case, **{name: f"{ATTEMPTS}/{tail}" for name, (_, found, tail) in inside.items() if found})
+    parts = {name: path.rpartition(f"/{ATTEMPTS}/") for name, path in folders.items() if path}
+    return structs.replace(case, **{name: f"{ATTEMPTS}/{tail}" for name, (_, inside, tail) in parts.items() if inside})
 
 
 @functools.cache
@@ -103,12 +92,12 @@ def renderer() -> str:
 
 def interval(verdict: ClauseVerdict) -> str:
     """Return the confidence interval with its unit and method, or only the method without an interval."""
-    found = verdict.interval
-    if found is None:
+    if verdict.interval is None:
         return NOTHING
-    if found.low is None or found.high is None:
-        return found.method
-    return f"{figure(found.low)} … {figure(found.high)} {verdict.clause.unit}".rstrip() + f" ({found.method})"
+    low, high, method = verdict.interval.low, verdict.interval.high, verdict.interval.method
+    if low is None or high is None:
+        return method
+    return f"{figure(low)} … {figure(high)} {verdict.clause.unit}".rstrip() + f" ({method})"
 
 
 def to_pdf(page: str, path: pathlib.Path) -> None:

@@ -1,9 +1,6 @@
 """Judge a contract: the verdict is a pure function of the contract and of a campaign's results."""
 
-import contextlib
 import dataclasses
-import gc
-from collections.abc import Iterator
 
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.contract import binding_contract, earlier_contracts, kept_requirements
@@ -30,18 +27,16 @@ def judge(campaign: Campaign) -> ContractVerdict:
     contract, earlier = binding_contract(folder), earlier_contracts(folder)
     begun = next(iter(earlier.values()), contract)
     evidence = ClauseEvidence(campaign, contract, lambda dossier: judge(Campaign(dossier)))
-    with _without_collection():
-        clauses = tuple(
-            _with_waiver_remark(evidence.verdict(clause), before)
-            for clause, before in zip(contract.clauses, begun.clauses, strict=True)
-        )
+    clauses = tuple(
+        _with_waiver_remark(evidence.verdict(clause), before)
+        for clause, before in zip(contract.clauses, begun.clauses, strict=True)
+    )
     return ContractVerdict(
         contract,
         _acceptance(clauses),
         clauses,
         tuple(evidence.attempts),
         tuple(earlier),
-        campaign.families(),
         evidence.chain,
         kept_requirements(folder),
     )
@@ -54,18 +49,6 @@ def _acceptance(clauses: tuple[ClauseVerdict, ...]) -> Acceptance:
     if ClauseOutcome.INCOMPLETE in binding or not any(verdict.outcome is ClauseOutcome.MET for verdict in clauses):
         return Acceptance.INCOMPLETE
     return Acceptance.ACCEPTED
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Stop the garbage collector: a million entries have no cycles, and the search for some doubles the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _with_waiver_remark(verdict: ClauseVerdict, begun: Clause) -> ClauseVerdict:

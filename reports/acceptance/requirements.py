@@ -16,10 +16,7 @@ def requirement_matrix(verdict: ContractVerdict) -> Listing | None:
     return Listing(
         "Requirements",
         ("Requirement", "Clause", "Checks", "Committed", "Projected", "Measured", "Result"),
-        [
-            _row(judged, verdict.requirements)
-            for judged in sorted(covering, key=lambda one: one.clause.requirement or "")
-        ],
+        [_row(judged, verdict.requirements) for judged in covering],
         note="Committed: the contract's limit. Projected: a figure from a model, a data sheet or a bid.",
     )
 

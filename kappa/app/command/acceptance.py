@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+from inspect import getdoc
 from typing import TYPE_CHECKING
 
 from kappa.app.command.arguments import SITE_HELP, CommandParser, add_json, alone, write_json
@@ -56,30 +57,17 @@ def add_contract(to: CommandParser) -> None:
 
 
 def _add_requirements(to: CommandParser) -> None:
-    to.add_argument(
-        "--requirements",
-        metavar="FILE",
-        type=pathlib.Path,
-        help="a YAML file `ID: text`; list its requirements that no clause covers",
-    )
+    text = "a YAML file `ID: text`; list its requirements that no clause covers"
+    to.add_argument("--requirements", metavar="FILE", type=pathlib.Path, help=text)
 
 
 def _add_results(to: CommandParser) -> None:
-    to.add_argument(
-        "--results",
-        metavar="DIR",
-        type=pathlib.Path,
-        help="take run times from the stored runs in DIR (default: results/SYSTEM/runs)",
-    )
+    text = "take run times from the stored runs in DIR (default: results/SYSTEM/runs)"
+    to.add_argument("--results", metavar="DIR", type=pathlib.Path, help=text)
 
 
 def _add_plan(to: CommandParser) -> None:
-    to.describe(
-        "Print the series that the contract's clauses select, the repeats, nodes and time, and what each\n"
-        "further kind of clause costs and decides.\n"
-        "Exit status: 0 every clause selects one series, 2 otherwise.",
-        _plan,
-    )
+    to.describe(getdoc(_plan), _plan)
     add_contract(to)
     _add_results(to)
     _add_requirements(to)
@@ -87,6 +75,10 @@ def _add_plan(to: CommandParser) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
+    """Print the series that the contract's clauses select, the repeats, nodes and time, and what each
+    further kind of clause costs and decides.
+    Exit status: 0 every clause selects one series, 2 otherwise.
+    """
     from kappa.app.conduct.session import Conductor
     from reports.acceptance.contract import load_requirements
     from reports.acceptance.listing import say, show_plan
@@ -109,12 +101,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _add_run(to: CommandParser) -> None:
-    to.describe(
-        "Run each repeat as a separate ReFrame session. DIR must be on a file system that the nodes see.\n"
-        "SIGTERM or Ctrl-C stops the command. The same command continues with the remaining repeats.\n"
-        "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE, by the results in DIR; 2 also if it was stopped.",
-        _run,
-    )
+    to.describe(getdoc(_run), _run)
     add_contract(to)
     to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder for contract and results")
     _add_results(to)
@@ -124,6 +111,10 @@ def _add_run(to: CommandParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    """Run each repeat as a separate ReFrame session. DIR must be on a file system that the nodes see.
+    SIGTERM or Ctrl-C stops the command. The same command continues with the remaining repeats.
+    Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE, by the results in DIR; 2 also if it was stopped.
+    """
     from kappa.app.conduct.acceptance import run_series
     from kappa.app.conduct.leftovers import job_ended
     from kappa.app.conduct.operation_bench import SlurmBench
@@ -163,13 +154,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _add_report(to: CommandParser) -> None:
-    to.describe(
-        "Write the dossier: HTML, PDF, contract, raw results, manifest. The command runs no check.\n"
-        "The same results give the same dossier. To add a waiver after the measurements, write it into the contract\n"
-        "and pass the contract with --contract. The dossier keeps both versions.\n"
-        "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
-        _report,
-    )
+    to.describe(getdoc(_report), _report)
     to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder of `kappa acceptance run`")
     to.add_argument(
         "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="write into this new folder (default: DIR/dossier)"
@@ -183,6 +168,11 @@ def _add_report(to: CommandParser) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
+    """Write the dossier: HTML, PDF, contract, raw results, manifest. The command runs no check.
+    The same results give the same dossier. To add a waiver after the measurements, write it into the contract
+    and pass the contract with --contract. The dossier keeps both versions.
+    Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.
+    """
     from reports.acceptance.campaign.folder import Campaign
     from reports.acceptance.contract import freeze, keep_requirements
     from reports.acceptance.dossier import write_dossier
@@ -205,17 +195,16 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _add_sign(to: CommandParser) -> None:
-    to.describe(
-        "Add a detached signature to a dossier, for instance of the second party.\n"
-        "The command verifies the dossier first, and does not sign an altered one.",
-        _sign,
-    )
+    to.describe(getdoc(_sign), _sign)
     to.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
     to.add_argument("how", metavar="HOW", help=_HOW)
     to.add_argument("--party", metavar="NAME", default="", help="who signs; part of the signature's file name")
 
 
 def _sign(options: argparse.Namespace) -> int:
+    """Add a detached signature to a dossier, for instance of the second party.
+    The command verifies the dossier first, and does not sign an altered one.
+    """
     from kappa.app.conduct.rereading import prove
     from reports.acceptance.campaign.signature import sign
     from reports.acceptance.listing import say

@@ -5,8 +5,6 @@ import pathlib
 import time
 from collections.abc import Iterator
 
-from msgspec.structs import asdict
-
 from kappa.app.conduct.leftovers import NoReportError, settle, unsettled_in
 from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
@@ -18,7 +16,7 @@ from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Attempt, Campaign, keep_spack_lock
-from reports.acceptance.campaign.layout import FAMILIES, MEASURED, REPORT, SUMS, UNRESOLVED
+from reports.acceptance.campaign.layout import MEASURED, REPORT, SUMS, UNRESOLVED
 from reports.acceptance.campaign.measured import note_earlier, note_measured
 from reports.acceptance.kinds.clause import Contract
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
@@ -38,7 +36,6 @@ def run_series(
     :raises InputError: ReFrame ran nothing.
     """
     write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
-    write_atomically(campaign.folder / FAMILIES, json.dumps(asdict(plan.families), indent=1) + "\n")
     attempts = campaign.attempts()
     # A session may have gone on after its run was killed.
     for attempt in attempts:
@@ -68,8 +65,9 @@ def run_series(
             _note(attempt, conductor)
         if attempt.session is None:
             raise InputError(f"{item.series}: ReFrame's session was cut off; run the same command to continue")
-        took = duration(time.monotonic() - began)
-        conductor.say(f"[{number}/{total}] {_result(attempt)} after {took}{_why(attempt)}")
+        took, judged = duration(time.monotonic() - began), judge_attempt(_measured(attempt))
+        why = f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
+        conductor.say(f"[{number}/{total}] {_measured(attempt).result} after {took}{why}")
 
 
 def _note(attempt: Attempt, conductor: Conductor) -> None:
@@ -129,17 +127,7 @@ def _tasks(plan: AcceptancePlan) -> Iterator[tuple[PlannedSeries, int]]:
 def _wanted(task: tuple[PlannedSeries, int], attempts: list[Attempt], again: bool) -> bool:
     item, repeat = task
     finished = [a for a in attempts if (a.series, a.repeat) == (item.series, repeat) and a.session is not None]
-    return not finished or (again and _result(finished[-1]) != "pass")
-
-
-def _result(attempt: Attempt) -> str:
-    return _measured(attempt).result
-
-
-def _why(attempt: Attempt) -> str:
-    """Return what failed, for the end of the line; empty if the attempt passed."""
-    judged = judge_attempt(_measured(attempt))
-    return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
+    return not finished or (again and _measured(finished[-1]).result != "pass")
 
 
 def _measured(attempt: Attempt) -> Case:

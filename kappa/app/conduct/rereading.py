@@ -68,9 +68,7 @@ def prove(dossier: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
             except InputError as err:
                 proof.unchecked.append(clean(f"{where}: its figures cannot be compared with its raw output: {err}"))
     proof.unchecked.extend(
-        f"{clause.id}: {clause.not_reread}"
-        for clause in binding_contract(campaign.folder).clauses
-        if clause.not_reread
+        f"{clause.id}: {clause.not_reread}" for clause in binding_contract(campaign.folder).clauses if clause.not_reread
     )
     if compared:
         proof.good.append(f"{counted(compared, 'case')} read again: the record was compared with the raw output")
@@ -86,16 +84,21 @@ def differences(case: Case, folder: pathlib.Path) -> Iterator[str]:
     kept = {name: (one.value, one.unit or "") for name, one in figures_of(case.perfvalues).items()}
     again = {name: (one.value, one.unit or "") for name, one in figures_of(check.perfvalues).items()}
     yield from _compared(kept, again)
-    for metric in {**case.per_node, **check.per_node}:
-        record, found = case.per_node.get(metric), check.per_node.get(metric, {"values": {}, "unit": ""})
-        values = record.values.items() if record else ()
-        yield from _compared(
-            {f"{metric} of {node}": (value, record.unit) for node, value in values if record},
-            {f"{metric} of {clean(node)}": (value, found["unit"]) for node, value in found["values"].items()},
-        )
+    yield from _compared(
+        {
+            f"{metric} of {node}": (value, one.unit)
+            for metric, one in case.per_node.items()
+            for node, value in one.values.items()
+        },
+        {
+            f"{metric} of {clean(node)}": (value, one["unit"])
+            for metric, one in check.per_node.items()
+            for node, value in one["values"].items()
+        },
+    )
     for name, kind in _PICTURES.items():
-        found = msgspec.convert(getattr(check, name), dict[str, kind])  # type: ignore[valid-type]
-        if _comparable(getattr(case, name)) != _comparable(found):
+        pictures = msgspec.convert(getattr(check, name), dict[str, kind])  # type: ignore[valid-type]
+        if _comparable(getattr(case, name)) != _comparable(pictures):
             yield f"{name.replace('_', ' ')} of the record differ from those of the raw output"
 
 
@@ -113,15 +116,16 @@ def _compared(record: Mapping[str, tuple[Any, str]], again: Mapping[str, tuple[A
     for metric in sorted({**record, **again}):
         before, now = record.get(metric), again.get(metric)
         if before is None or now is None or before[1] != now[1] or not _same(before[0], now[0]):
-            yield f"{metric}: the record has {_words(before)}, the raw output gives {_words(now)}"
+            yield f"{metric}: the record has {_shown(before)}, the raw output gives {_shown(now)}"
 
 
 def _same(one: object, other: object) -> bool:
-    numbers = isinstance(one, int | float) and isinstance(other, int | float)
-    return math.isclose(one, other, rel_tol=_EXACT) if numbers else one == other  # type: ignore[arg-type]
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_EXACT)
+    return one == other
 
 
-def _words(figure: tuple[Any, str] | None) -> str:
+def _shown(figure: tuple[Any, str] | None) -> str:
     return "no such figure" if figure is None else one_line(" ".join(map(str, figure)).rstrip(), 60)
 
 

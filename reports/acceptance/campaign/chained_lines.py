@@ -49,8 +49,8 @@ def hash_of(text: bytes) -> str:
     return hashlib.sha256(text.removesuffix(b"\n")).hexdigest()
 
 
-def read_lines(path: pathlib.Path, kind: type[L], chain: LineChain) -> Iterator[tuple[L, bytes]]:
-    """Yield each line with its text, checked against the line before. ``chain`` counts it when the next one is read.
+def read_lines(path: pathlib.Path, kind: type[L], chain: LineChain) -> Iterator[L]:
+    """Yield each line, checked against the line before. ``chain`` counts it when the next one is read.
 
     :raises InputError: a line was changed, removed or moved, or is no ``kind``; names the line.
     """
@@ -61,7 +61,7 @@ def read_lines(path: pathlib.Path, kind: type[L], chain: LineChain) -> Iterator[
             return
         line = decoded(decoder, text, path, number)
         _require_chain(line, chain, path, number)
-        yield line, text
+        yield line
         chain.add(text)
 
 
@@ -82,8 +82,8 @@ def numbered_lines(path: pathlib.Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"cannot read {clean(str(path))}: {err.strerror}") from err
 
 
-def broken(path: pathlib.Path, number: int, words: str) -> InputError:
-    return InputError(f"{clean(str(path))}: line {number}: {words}")
+def broken(path: pathlib.Path, number: int, problem: str) -> InputError:
+    return InputError(f"{clean(str(path))}: line {number}: {problem}")
 
 
 def decoded(decoder: "msgspec.json.Decoder[T]", text: bytes, path: pathlib.Path, number: int) -> T:
@@ -96,8 +96,8 @@ def decoded(decoder: "msgspec.json.Decoder[T]", text: bytes, path: pathlib.Path,
 
 def _require_chain(line: LinkedLine, chain: LineChain, path: pathlib.Path, number: int) -> None:
     if line.id != str(number):
-        found = one_line(clean(line.id), 20)
-        raise broken(path, number, f"expected the id {number}, found {found}: lines were removed, moved or added")
+        other = one_line(clean(line.id), 20)
+        raise broken(path, number, f"expected the id {number}, found {other}: lines were removed, moved or added")
     if line.prev != chain.last_hash:
         raise broken(path, number - 1 or 1, f"it was changed after line {number} was written: its hash is another")
 
@@ -119,7 +119,7 @@ def append_lines(path: pathlib.Path, text: bytes) -> None:
 
 
 def cut_torn_line(path: pathlib.Path, chain: LineChain) -> None:
-    """Cut off the part of a line that a killed writer left, and keep it in ``raw/``. No party was told of the line."""
+    """Cut off the part of a line that a killed writer left, and keep it in ``raw/``. No party knows its hash."""
     whole = path.stat().st_size - chain.torn
     with path.open("r+b") as file:
         file.seek(whole)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
+from msgspec import structs
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import load_json
@@ -30,7 +31,6 @@ from reports.acceptance.campaign.layout import (
     ATTEMPT,
     ATTEMPT_NAME,
     ATTEMPTS,
-    FAMILIES,
     LOCK,
     REPORT,
     UNRESOLVED,
@@ -42,25 +42,11 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 SPACK_LOCK = "spack.lock"
 
 
-def _folder_name(series: CaseSeries, repeat: int, number: int) -> str:
-    return f"{series.slug}-r{repeat:04}-a{number:02}"
+class Attempt(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
+    """Describe the ``number``-th attempt at one repeat of a series; both count from 1.
 
-
-class Families(msgspec.Struct, frozen=True):
-    """Hold families of checks: ``expected`` by the contract's clauses, ``offered`` by the site."""
-
-    expected: tuple[str, ...] = ()
-    offered: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """Return a text if the contract leaves out families that the site can run; empty if none, or if unknown."""
-        if set(self.expected) >= set(self.offered):
-            return ""
-        return f"expects {len(self.expected)} of {len(self.offered)} families of checks that the site can run"
-
-
-class _Attempt(msgspec.Struct):
-    """Hold ``attempt.json``: the series and repeat of the ``number``-th attempt."""
+    ``attempt.json`` has all but the folder.
+    """
 
     name: str
     partition: str
@@ -68,17 +54,15 @@ class _Attempt(msgspec.Struct):
     repeat: _Count
     number: _Count
     started: str
+    folder: pathlib.Path = pathlib.Path()
 
+    @functools.cached_property
+    def series(self) -> CaseSeries:
+        return CaseSeries(self.name, self.partition, self.environment)
 
-@dataclass(frozen=True)
-class Attempt:
-    """Describe the ``number``-th attempt at one repeat of a series; both count from 1."""
-
-    folder: pathlib.Path
-    series: CaseSeries
-    repeat: int
-    number: int
-    started: str
+    @property
+    def folder_name(self) -> str:
+        return f"{self.series.slug}-r{self.repeat:04}-a{self.number:02}"
 
     @property
     def session(self) -> Session | None:
@@ -118,13 +102,7 @@ class Campaign:
     def unresolved(self) -> dict[str, str]:
         """Return clause id -> reason why no series was run for it."""
         path = self.folder / UNRESOLVED
-        if not path.exists():
-            return {}
-        return load_json(path, dict[str, str])
-
-    def families(self) -> Families:
-        path = self.folder / FAMILIES
-        return load_json(path, Families) if path.exists() else Families()
+        return load_json(path, dict[str, str]) if path.exists() else {}
 
     def attempts(self) -> list[Attempt]:
         """Return every attempt, sorted by series, repeat and number.
@@ -135,12 +113,11 @@ class Campaign:
         return sorted(map(self._attempt, paths), key=lambda attempt: (attempt.series, attempt.repeat, attempt.number))
 
     def _attempt(self, folder: pathlib.Path) -> Attempt:
-        kept = load_json(folder / ATTEMPT, _Attempt)
-        series = CaseSeries(kept.name, kept.partition, kept.environment)
-        if folder.name != _folder_name(series, kept.repeat, kept.number):
+        attempt = load_json(folder / ATTEMPT, Attempt)
+        if folder.name != attempt.folder_name:
             where = clean(str(folder))
             raise InputError(f"{where}: attempt.json is about another attempt; restore the name or the file")
-        return Attempt(folder, series, kept.repeat, kept.number, kept.started)
+        return structs.replace(attempt, folder=folder)
 
     def begin(self, series: CaseSeries, repeat: int, number: int) -> Attempt:
         """Make the folder of an attempt, with its ``attempt.json`` or not at all.
@@ -148,9 +125,9 @@ class Campaign:
         :raises InputError: the folder cannot be written.
         """
         started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
-        attempt = _Attempt(series.name, series.partition, series.environment, repeat, number, started)
-        name = _folder_name(series, repeat, number)
-        folder, part = self.folder / ATTEMPTS / name, self.folder / ATTEMPTS / f".{name}.{os.getpid()}.part"
+        attempt = Attempt(series.name, series.partition, series.environment, repeat, number, started)
+        folder = self.folder / ATTEMPTS / attempt.folder_name
+        part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
         try:
             part.mkdir(parents=True)
             write_atomically(
@@ -160,7 +137,7 @@ class Campaign:
             sync_folder(folder.parent)
         except OSError as err:
             raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
-        return Attempt(folder, series, repeat, number, started)
+        return structs.replace(attempt, folder=folder)
 
     @contextlib.contextmanager
     def locked(self, has_ended: Callable[[Holder], bool] = lambda _: False) -> Iterator[int]:

@@ -82,10 +82,6 @@ class Measured:
         """Whether there is a chain. Without one, nothing can be compared."""
         return bool(self.lines or self.broken)
 
-    @property
-    def late(self) -> list[str]:
-        return [line.attempt for line in self.lines.values() if line.late]
-
     @functools.cached_property
     def _left_out(self) -> dict[str, str]:
         return {one.path: one.sha256 for one in left_out(self.folder)}
@@ -102,15 +98,15 @@ class Measured:
         """Return the faults of the chain and of ``attempts``, or of all attempts."""
         if attempts is None:
             attempts = self._ended | {self.folder / name for name in self.lines if name not in self._gone}
-        found = [self.broken] if self.broken else []
-        found += [f"missing since it was measured: {name}" for name in sorted(self._gone)]
+        problems = [self.broken] if self.broken else []
+        problems += [f"missing since it was measured: {name}" for name in sorted(self._gone)]
         for attempt in sorted(attempts) if self.kept else ():
             name = attempt.relative_to(self.folder).as_posix()
             if name in self.lines:
-                found += self._differences(name)
+                problems += self._differences(name)
             elif attempt in self._ended:
-                found.append(f"not in {MEASURED}: {name}")
-        return [clean(line) for line in found]
+                problems.append(f"not in {MEASURED}: {name}")
+        return [clean(line) for line in problems]
 
     def _differences(self, name: str) -> list[str]:
         """Return the differences between an attempt and its line. Several clauses may ask for the same attempt."""
@@ -143,20 +139,20 @@ def load_measured(campaign: pathlib.Path) -> Measured:
     chain, lines, why = LineChain(), dict[str, MeasuredLine](), ""
     path = campaign / MEASURED
     try:
-        for line, _ in read_lines(path, MeasuredLine, chain):
+        for line in read_lines(path, MeasuredLine, chain):
             if line.attempt in lines:
                 raise broken(path, chain.lines + 1, f"{line.attempt} was measured before")
             lines[line.attempt] = line
     except InputError as err:
-        # The same words in each copy of the campaign.
+        # The same text in each copy of the campaign.
         why = str(err).replace(clean(str(path)), MEASURED)
     return Measured(campaign, lines, chain.last_hash, why)
 
 
 def ended_attempts(campaign: pathlib.Path) -> list[pathlib.Path]:
     """Return the folders of the attempts that have a record."""
-    found = (path for folder, record in RECORDS.items() for path in (campaign / folder).glob(f"*/{record}"))
-    return sorted(path.parent for path in found)
+    records = (path for folder, record in RECORDS.items() for path in (campaign / folder).glob(f"*/{record}"))
+    return sorted(path.parent for path in records)
 
 
 def note_measured(attempt: pathlib.Path, *, late: bool = False) -> str:

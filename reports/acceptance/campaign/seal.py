@@ -1,7 +1,6 @@
 """Check the manifest and the signatures of a dossier, without a look at its verdict."""
 
 import pathlib
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,21 +53,5 @@ def check_seal(folder: pathlib.Path, keys: Sequence[str]) -> Proof:
     proof.problems.extend(f"not part of a dossier: {clean(name)}" for name in foreign)
     lists = {SignatureState.BAD: proof.problems, SignatureState.GOOD: proof.good}
     for signature in check(folder, keys):
-        lists.get(signature.check, proof.unchecked).append(signature.words)
+        lists.get(signature.state, proof.unchecked).append(signature.line)
     return proof
-
-
-def check_seal_by_public_keys(dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
-    """Check manifest and signatures of an accepted dossier.
-
-    :param keys: fingerprints of GnuPG and public keys of minisign, as in a contract; each must have signed.
-    """
-    with tempfile.TemporaryDirectory(prefix="kappa-keys-") as scratch:
-        files = {key: str(pathlib.Path(scratch, f"{number}.pub")) for number, key in enumerate(keys) if key[:2] == "RW"}
-        for key, file in files.items():
-            pathlib.Path(file).write_text(f"untrusted comment: minisign public key\n{key}\n", encoding="ascii")
-        proof = check_seal(dossier, [files.get(key, key) for key in keys])
-    problems = proof.problems
-    for key, file in files.items():
-        problems = [line.replace(file, key) for line in problems]
-    return Proof(problems, proof.unchecked, proof.good)

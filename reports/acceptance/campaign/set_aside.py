@@ -50,17 +50,17 @@ def set_aside_operations(campaign: pathlib.Path) -> list[SetAside]:
 
 def _set_aside(attempts: Sequence[tuple[str, int, int, str]]) -> list[SetAside]:
     """:param attempts: series, repeat, number and interruption of each."""
-    found = []
+    aside = []
     for (series, repeat), group in groupby(sorted(attempts), key=lambda attempt: attempt[:2]):
         interruptions = {number: interruption for _, _, number, interruption in group}
         gone = max(interruptions) - len(interruptions)
         if gone:
             first = next(number for number in count(1) if number not in interruptions)
-            found.append(SetAside("missing", series, repeat, first, f"{gone} in all"))
+            aside.append(SetAside("missing", series, repeat, first, f"{gone} in all"))
         finished = [number for number, interruption in interruptions.items() if not interruption]
         for number, interruption in interruptions.items():
             if interruption:
-                found.append(SetAside("interrupted", series, repeat, number, interruption))
+                aside.append(SetAside("interrupted", series, repeat, number, interruption))
             elif number != finished[-1]:
-                found.append(SetAside("superseded", series, repeat, number))
-    return found
+                aside.append(SetAside("superseded", series, repeat, number))
+    return aside

@@ -41,6 +41,7 @@ _SIGNATURE_LIMIT = 1 << 16
 _FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
 # GnuPG and minisign ignore text around a signature, so the form of the whole file is checked here.
 _BASE64 = "[A-Za-z0-9+/]"
+_ENDINGS = {"gpg": "asc", "minisign": "minisig"}
 _FORMS = {
     "asc": re.compile(
         r"-----BEGIN PGP SIGNATURE-----\n(?:\w+: .*\n)*\n(?:[A-Za-z0-9+/=]+\n)+-----END PGP SIGNATURE-----\n*"
@@ -49,7 +50,7 @@ _FORMS = {
         rf"untrusted comment: .*\n(?P<signature>R[UW]{_BASE64}{{97}}=)\ntrusted comment: .*\n{_BASE64}{{86}}==\n*"
     ),
 }
-_PUBLIC_KEY = re.compile(rf"untrusted comment: .*\n(?P<key>RW{_BASE64}{{54}})\s*")
+_PUBLIC_KEY = re.compile(rf"(untrusted comment: .*\n)?(?P<key>RW{_BASE64}{{54}})\s*")
 # GnuPG prints exactly one of these status lines for each signature.
 _REFUSALS = {
     "BADSIG": "the signature is of other content",
@@ -102,12 +103,12 @@ def files_below(folder: pathlib.Path) -> list[str]:
         if not isinstance(err, FileNotFoundError):
             raise err
 
-    found = []
+    paths = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
         # Links to folders are listed among the folders.
         linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        found += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
-    return sorted(found)
+        paths += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
+    return sorted(paths)
 
 
 def manifest_of(folder: pathlib.Path) -> str:
@@ -134,17 +135,17 @@ def differences(folder: pathlib.Path) -> list[str]:
         present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
     except OSError as err:
         raise InputError(f"cannot read {clean(str(err.filename))}: {err.strerror}; make the folder readable") from err
-    found = [f"added: {name}" for name in sorted(present - expected.keys())]
+    problems = [f"added: {name}" for name in sorted(present - expected.keys())]
     for name, digest in sorted(expected.items()):
         if name not in present:
-            found.append(f"missing: {name}")
+            problems.append(f"missing: {name}")
             continue
         try:
             if sha256(folder / name) != digest:
-                found.append(f"altered: {name}")
+                problems.append(f"altered: {name}")
         except OSError as err:
-            found.append(f"cannot be read: {name} ({err.strerror})")
-    return [clean(line) for line in found]
+            problems.append(f"cannot be read: {name} ({err.strerror})")
+    return [clean(line) for line in problems]
 
 
 class SignatureState(Enum):
@@ -159,8 +160,8 @@ class Signature:
     of minisign in hexadecimal.
     """
 
-    check: SignatureState
-    words: str
+    state: SignatureState
+    line: str
     signers: tuple[str, ...] = ()
 
 
@@ -171,10 +172,9 @@ def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
     :raises InputError: the signature exists, the program is missing, or it fails; the message has its output.
     """
     program, _, key = how.partition(":")
-    kind = {"gpg": "asc", "minisign": "minisig" if key else None}.get(program)
-    if kind is None:
+    if program not in _ENDINGS or (program == "minisign" and not key):
         raise InputError(f"{clean(how)}: expected gpg, gpg:KEY or minisign:SECRET_KEY_FILE")
-    name = ".".join(part for part in (MANIFEST, party, kind) if part)
+    name = ".".join(part for part in (MANIFEST, party, _ENDINGS[program]) if part)
     if not is_signature(name):
         raise InputError(f"{clean(party)}: expected at most 40 letters, digits, '_' and '-'")
     if (folder / name).exists():
@@ -198,46 +198,46 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
 
     A key counts only for a signature that this key verified, and for one signature only.
 
-    :param keys: the keys of all who must have signed: fingerprints for GnuPG, files with public keys for minisign.
+    :param keys: the keys of all who must have signed: fingerprints for GnuPG, public keys or their files for minisign.
         GnuPG also accepts other keys in the keyring. A minisign signature by another key is not checked.
     :raises InputError: a key is neither.
     """
     required: dict[str, str] = {}
-    by_minisign: dict[str, tuple[str, str]] = {}
-    repeated = []
+    by_minisign: dict[str, str] = {}
+    signatures: list[Signature] = []
     for key in keys:
         identity = key.replace(" ", "").upper()
         if not _FINGERPRINT.fullmatch(identity):
-            key_id, identity = _public_key(key)
-            by_minisign[key] = key_id, identity
+            public = _public_key(key)
+            # Without the key's id, which its owner chooses freely.
+            identity = by_minisign[public] = base64.b64decode(public)[10:].hex()
         if identity in required:
-            repeated.append(Signature(SignatureState.BAD, f"--key {clean(key)}: one key for two parties"))
+            signatures.append(Signature(SignatureState.BAD, f"--key {clean(key)}: one key for two parties"))
         required.setdefault(identity, key)
-    found: list[Signature] = []
-    # Signing key -> the file of its signature, or the required key that the signature counts for.
-    signed: dict[str, str] = {}
+    # Signing keys, and the required keys that a signature counts for.
+    signed: set[str] = set()
     for name in sorted(filter(is_signature, os.listdir(folder))):
         signature = _check_file(folder, name, by_minisign)
         credited = [identity for identity in signature.signers if identity in required]
         if len({*credited}) > 1 or (signature.signers and signature.signers[-1] in signed):
-            signature = Signature(SignatureState.BAD, f"{name}: one key for two parties: {signature.words}")
+            signature = Signature(SignatureState.BAD, f"{name}: one key for two parties: {signature.line}")
             credited = []
-        found.append(signature)
-        signed |= dict.fromkeys((*signature.signers[-1:], *credited), name)
+        signatures.append(signature)
+        signed |= {*signature.signers[-1:], *credited}
     lacking = [f"not signed by {clean(key)}" for identity, key in required.items() if identity not in signed]
-    found += [*repeated, *(Signature(SignatureState.BAD, words) for words in lacking)]
-    return found or [Signature(SignatureState.NOT_CHECKED, NOT_SIGNED)]
+    signatures += [Signature(SignatureState.BAD, line) for line in lacking]
+    return signatures or [Signature(SignatureState.NOT_CHECKED, NOT_SIGNED)]
 
 
-def _public_key(key: str) -> tuple[str, str]:
-    """Return id and public key in minisign's file ``key``, in hexadecimal. The owner chooses the id freely."""
+def _public_key(key: str) -> str:
+    """Return the public key of minisign, from itself or from its file."""
     try:
-        match = _PUBLIC_KEY.fullmatch(read_text(pathlib.Path(key), _SIGNATURE_LIMIT))
+        match = _PUBLIC_KEY.fullmatch(key) or _PUBLIC_KEY.fullmatch(read_text(pathlib.Path(key), _SIGNATURE_LIMIT))
     except (OSError, UnicodeDecodeError):
         match = None
     if match is None:
         raise InputError(f"--key {clean(key)}: expected a GnuPG fingerprint or the file of minisign's public key")
-    return _key_id(match["key"]), base64.b64decode(match["key"])[10:].hex()
+    return match["key"]
 
 
 def _key_id(text: str) -> str:
@@ -245,8 +245,8 @@ def _key_id(text: str) -> str:
     return base64.b64decode(text)[2:10][::-1].hex().upper()
 
 
-def _check_file(folder: pathlib.Path, name: str, by_minisign: dict[str, tuple[str, str]]) -> Signature:
-    """Check one file; ``by_minisign``: file of a public key -> id and public key in hexadecimal."""
+def _check_file(folder: pathlib.Path, name: str, by_minisign: dict[str, str]) -> Signature:
+    """Check one file; ``by_minisign``: public key -> identity of the signer."""
     kind = name.rpartition(".")[2]
     try:
         match = _FORMS[kind].fullmatch(member_text(folder / name, _SIGNATURE_LIMIT))
@@ -257,20 +257,21 @@ def _check_file(folder: pathlib.Path, name: str, by_minisign: dict[str, tuple[st
     program = "gpg" if kind == "asc" else "minisign"
     if not shutil.which(program):
         return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, {program} is not installed; install it")
-    return _check_gnupg(folder, name) if kind == "asc" else _check_minisign(folder, name, match, by_minisign)
+    if kind == "asc":
+        return _check_gnupg(folder, name)
+    return _check_minisign(folder, name, match["signature"], by_minisign)
 
 
 def _check_gnupg(folder: pathlib.Path, name: str) -> Signature:
     done = _run(["gpg", "--batch", "--status-fd=1", "--verify", str(folder / name), str(folder / MANIFEST)])
-    said = re.findall(r"^\[GNUPG:\] (\w+) ?(.*)$", done.stdout, re.MULTILINE)
-    outcomes = [(kind, rest) for kind, rest in said if kind == "GOODSIG" or kind in _REFUSALS]
+    statuses = re.findall(r"^\[GNUPG:\] (\w+) ?(.*)$", done.stdout, re.MULTILINE)
+    outcomes = [(kind, rest) for kind, rest in statuses if kind == "GOODSIG" or kind in _REFUSALS]
     if len(outcomes) > 1:
         return Signature(SignatureState.BAD, f"{name}: expected one signature in the file, found {len(outcomes)}")
-    for kind, key in said:
-        if kind == "NO_PUBKEY":
-            words = f"{name}: not checked, the key {key} is not in the keyring; import it"
-            return Signature(SignatureState.NOT_CHECKED, words)
-    valid = [rest.split() for kind, rest in said if kind == "VALIDSIG"]
+    if unknown := [key for kind, key in statuses if kind == "NO_PUBKEY"]:
+        line = f"{name}: not checked, the key {unknown[0]} is not in the keyring; import it"
+        return Signature(SignatureState.NOT_CHECKED, line)
+    valid = [rest.split() for kind, rest in statuses if kind == "VALIDSIG"]
     outcome, user = outcomes[0] if outcomes else ("", "")
     if done.returncode or outcome != "GOODSIG" or len(valid) != 1:
         why = _REFUSALS.get(outcome, "GnuPG found no good signature")
@@ -281,20 +282,17 @@ def _check_gnupg(folder: pathlib.Path, name: str) -> Signature:
     return Signature(SignatureState.GOOD, f"{name}: good signature of {who}, key {' / '.join(signers)}", signers)
 
 
-def _check_minisign(
-    folder: pathlib.Path, name: str, match: re.Match[str], keys: dict[str, tuple[str, str]]
-) -> Signature:
-    signer, refusal = _key_id(match["signature"]), ""
-    for key, (key_id, public) in keys.items():
-        done = _run(["minisign", "-V", "-p", key, "-m", str(folder / MANIFEST), "-x", str(folder / name)])
+def _check_minisign(folder: pathlib.Path, name: str, signature: str, keys: dict[str, str]) -> Signature:
+    signer = _key_id(signature)
+    line = f"{name}: not checked, signed by the key {signer}; give the file of its public key with --key"
+    result = Signature(SignatureState.NOT_CHECKED, line)
+    for public, identity in keys.items():
+        done = _run(["minisign", "-V", "-P", public, "-m", str(folder / MANIFEST), "-x", str(folder / name)])
         if not done.returncode:
-            return Signature(SignatureState.GOOD, f"{name}: {one_line(clean(done.stdout), 200)}", (public,))
-        if key_id == signer:
-            refusal = one_line(clean(done.stderr), 200)
-    if refusal:
-        return Signature(SignatureState.BAD, f"{name}: {refusal}")
-    words = f"{name}: not checked, signed by the key {signer}; give the file of its public key with --key"
-    return Signature(SignatureState.NOT_CHECKED, words)
+            return Signature(SignatureState.GOOD, f"{name}: {one_line(clean(done.stdout), 200)}", (identity,))
+        if _key_id(public) == signer:
+            result = Signature(SignatureState.BAD, f"{name}: {one_line(clean(done.stderr), 200)}")
+    return result
 
 
 def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":

@@ -4,16 +4,14 @@ A kind of clause is a subclass of ``Clause`` in one file of this package: its ke
 part of the dossier. No other file asks a clause for its kind.
 """
 
-import datetime
 import functools
 import pathlib
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kappa.core.ground.documents import Path, YamlFile
@@ -21,66 +19,14 @@ from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from kappa.core.ground.order_statistics import Interval, Statistic
 from kappa.core.record.model import Case
 from kappa.core.sites.site_file import SiteDescription
-from reports.acceptance.campaign.folder import Attempt, Campaign, Families
+from reports.acceptance.campaign.folder import Attempt, Campaign
 from reports.acceptance.campaign.measured import WITHOUT_CHAIN, Measured, load_measured
 from reports.acceptance.campaign.operations import OperationBench
 from reports.acceptance.campaign.seal import Proof
+from reports.acceptance.kinds.contract_head import Comparison, ContractHead, Id, Predicted, Text, Waiver
 from reports.acceptance.kinds.pages import Section
-from reports.acceptance.outages.terms import OutageTerms
 
-# `$` alone would also match before a line end.
-Text = Annotated[
-    str, Meta(min_length=1, max_length=2000, pattern=r"\S", description="some text of at most 2000 characters")
-]
-Name = Annotated[
-    str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)", description="letters, digits, '.', '_' and '-'")
-]
-Id = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$(?!\n)",
-        description="at most 40 letters, digits, '.', '_' and '-'",
-    ),
-]
-Line = Annotated[
-    str, Meta(max_length=2000, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
-]
-Unit = Annotated[
-    str, Meta(max_length=40, pattern=r"^(\S(.*\S)?)?$(?!\n)", description="one line without blanks at its ends")
-]
-Day = Annotated[datetime.date, Meta(description="a date of the calendar as YYYY-MM-DD")]
-Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max, description="a finite number")]
-Comparison = Literal["at_least", "at_most"]
 T = TypeVar("T")
-
-
-class Predicted(Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure from a model, a data sheet or a bid, in the threshold's unit; it does not change the verdict."""
-
-    value: Number
-    source: Text
-    basis: Literal["measured", "projected"] | None = None
-
-
-class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
-    reason: Text
-    name: Text
-    date: Day
-
-
-class ContractHead(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The head of a contract.
-
-    ``system`` is the name of the ReFrame system. Only checks with the tag ``mode`` run. ``parties`` maps a role, for
-    instance buyer or vendor, to a name; each party signs. ``observation`` defines outages for all clauses.
-    """
-
-    title: Text
-    system: Name
-    date: Day
-    mode: Name | None = None
-    parties: Annotated[dict[Text, Text], Meta(min_length=1, max_length=8)]
-    observation: OutageTerms | None = None
 
 
 class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
@@ -221,16 +167,14 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
 
 
 class MeasuredSeries(Protocol):
-    """A clause about one series of ReFrame's cases."""
+    """A clause about one series of ReFrame's cases; ``check`` is ``None`` if it names a family of checks."""
 
     @property
     def id(self) -> str: ...
     @property
     def repeats(self) -> int: ...
     @property
-    def check(self) -> str | None:
-        """Return the name of the check; ``None`` if the clause names a family."""
-
+    def check(self) -> str | None: ...
     @property
     def evidence(self) -> str: ...
     def selects(self, case: Case) -> bool: ...
@@ -258,16 +202,14 @@ class Planning:
     """By id of a clause: an input that several of its methods need, and that takes long to verify."""
 
 
-@dataclass(frozen=True)
-class ClausePlan:
-    """Hold the plan of a clause: lines for a terminal, and a document for JSON."""
+class ClausePlan(NamedTuple):
+    """Hold lines for a terminal, and a document for JSON."""
 
     lines: tuple[str, ...]
     document: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class OperatorStop:
+class OperatorStop(NamedTuple):
     """Describe how an operator stops a part of the machine: by a command, at a named time, or by hand.
 
     ``began`` is in seconds since 1970. ``node`` is the node that is booted.
@@ -287,8 +229,7 @@ class ClauseOutcome(Enum):
     NOT_MET = ("not met", "✘")
 
     def __init__(self, word: str, symbol: str) -> None:
-        self.word = word
-        self.symbol = symbol
+        self.word, self.symbol = word, symbol
 
 
 class Acceptance(Enum):
@@ -299,9 +240,7 @@ class Acceptance(Enum):
     INCOMPLETE = ("INCOMPLETE", "○", 2)
 
     def __init__(self, word: str, symbol: str, exit_status: int) -> None:
-        self.word = word
-        self.symbol = symbol
-        self.exit_status = exit_status
+        self.word, self.symbol, self.exit_status = word, symbol, exit_status
 
 
 @dataclass(frozen=True)
@@ -324,9 +263,6 @@ class Sample:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-_OUTCOMES = {True: ClauseOutcome.MET, False: ClauseOutcome.NOT_MET, None: ClauseOutcome.INCOMPLETE}
-
-
 @dataclass(frozen=True)
 class ClauseVerdict:
     """Hold the verdict on a clause.
@@ -345,7 +281,9 @@ class ClauseVerdict:
 
     @property
     def without_waiver(self) -> ClauseOutcome:
-        return _OUTCOMES[self.met]
+        if self.met is None:
+            return ClauseOutcome.INCOMPLETE
+        return ClauseOutcome.MET if self.met else ClauseOutcome.NOT_MET
 
     @property
     def outcome(self) -> ClauseOutcome:
@@ -363,7 +301,7 @@ class ClauseVerdict:
     @property
     def document(self) -> dict[str, Any]:
         """Return the verdict as a document for JSON; values are in the clause's ``unit``."""
-        clause, interval = self.clause, self.interval
+        clause = self.clause
         return {
             "id": clause.id,
             "outcome": self.outcome.word,
@@ -374,16 +312,10 @@ class ClauseVerdict:
             "threshold": clause.threshold,
             "unit": clause.unit,
             "value": self.value,
-            "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
+            "interval": asdict(self.interval) if self.interval else None,
             "samples": [
-                {
-                    "repeat": sample.repeat,
-                    "value": sample.value,
-                    "nodes": sample.nodes,
-                    "attempt": sample.attempt,
-                    **sample.figures,
-                }
-                for sample in self.samples
+                {"repeat": one.repeat, "value": one.value, "nodes": one.nodes, "attempt": one.attempt, **one.figures}
+                for one in self.samples
             ],
             **clause.document(self),
             "problems": self.problems,
@@ -403,31 +335,23 @@ class ContractVerdict:
     clauses: tuple[ClauseVerdict, ...]
     attempts: tuple[Attempt, ...]
     earlier_contracts: tuple[str, ...]
-    families: Families
     chain: Measured
     requirements: Mapping[str, str] = field(default_factory=dict)
     """Requirements that the contract has to cover: id -> text."""
 
 
+@dataclass(frozen=True)
 class ClauseEvidence:
     """Everything that a verdict follows from: the contract, and the folder of a campaign. Read each file once."""
 
-    def __init__(
-        self,
-        campaign: Campaign,
-        contract: Contract,
-        judge_dossier: Callable[[pathlib.Path], ContractVerdict],
-    ) -> None:
-        self.campaign, self.contract, self.judge_dossier = campaign, contract, judge_dossier
-        self._contents: dict[Any, Any] = {}
+    campaign: Campaign
+    contract: Contract
+    judge_dossier: Callable[[pathlib.Path], ContractVerdict]
+    _contents: dict[Any, Any] = field(default_factory=dict)
 
     @functools.cached_property
     def attempts(self) -> list[Attempt]:
         return self.campaign.attempts()
-
-    @functools.cached_property
-    def unresolved(self) -> dict[str, str]:
-        return self.campaign.unresolved()
 
     @functools.cached_property
     def chain(self) -> Measured:

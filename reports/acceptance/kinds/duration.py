@@ -18,7 +18,8 @@ from reports.acceptance.campaign.job_rows import SQUEUE_COMMAND, JobRow, parse_j
 from reports.acceptance.campaign.measured import note_earlier
 from reports.acceptance.campaign.operations import OperationAttempt, OperationBench, ProbeJob
 from reports.acceptance.campaign.slurm_answers import CONFIG_COMMAND, NODE_COMMAND, NodeStart, parse_config, parse_nodes
-from reports.acceptance.kinds.clause import ClausePlan, Comparison, OperatorStop, Planning
+from reports.acceptance.kinds.clause import ClausePlan, OperatorStop, Planning
+from reports.acceptance.kinds.contract_head import Comparison
 from reports.acceptance.kinds.operations import Nodes, OperationClause, OperationRepeat, OperationTerms
 
 # Names of the kept answers about the time after the stop, and before it.

@@ -9,7 +9,8 @@ from msgspec import Meta, Struct
 from kappa.core.ground.documents import Path
 from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic
-from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, Contract, Line
+from reports.acceptance.kinds.clause import Clause, ClauseEvidence, ClauseVerdict, Contract
+from reports.acceptance.kinds.contract_head import Line
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.series import Series
 from reports.show.provenance import Listing

@@ -1,4 +1,4 @@
-"""What a kind of clause puts on a page: facts, tables and charts. ``chart.html.j2`` draws a chart as SVG."""
+"""What a kind of clause puts on a page: facts, tables and charts. ``section.html.j2`` draws a chart as SVG."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from reports.show.provenance import Listing
 
 WIDTH, HEIGHT = 680, 210
 LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34
-GRID, BLUE, ORANGE, GREY, YELLOW, INK = "#d9dfe5", "#0072b2", "#d55e00", "#9aa5b1", "#f0e442", "#1f2933"
+BLUE, ORANGE, GREY, YELLOW, INK = "#0072b2", "#d55e00", "#9aa5b1", "#f0e442", "#1f2933"
 # Above this ratio of largest to smallest value an axis is logarithmic.
 _LOGARITHMIC_FROM = 30
 
@@ -32,7 +32,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Stroke:
-    """Draw a line through ``points``, with a label at its end if there is one."""
+    """Draw a line through ``points``."""
 
     points: tuple[tuple[float, float], ...]
     colour: str
@@ -40,10 +40,6 @@ class Stroke:
     width: float = 1.5
 
     shape = "stroke"
-
-    @property
-    def path(self) -> str:
-        return " ".join(f"{x},{y}" for x, y in self.points)
 
 
 @dataclass(frozen=True)
@@ -71,6 +67,9 @@ class ChartLabel:
     shape = "label"
 
 
+Shape = Box | Stroke | ChartMark | ChartLabel
+
+
 @dataclass(frozen=True)
 class Chart:
     """Hold a chart; ``shapes`` are drawn in their order. ``columns`` and ``ticks`` label the axes by (pixel, text)."""
@@ -78,7 +77,7 @@ class Chart:
     title: str
     summary: str
     legend: str
-    shapes: tuple[Box | Stroke | ChartMark | ChartLabel, ...]
+    shapes: tuple[Shape, ...]
     columns: Sequence[tuple[float, str]] = ()
     ticks: Sequence[tuple[float, str]] = ()
     x_title: str = ""

@@ -22,7 +22,7 @@ from kappa.core.ground.whole_files import sync_folder, sync_tree
 from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.folder import SPACK_LOCK
 from reports.acceptance.campaign.layout import ACCEPTED
-from reports.acceptance.campaign.seal import Proof, check_seal_by_public_keys
+from reports.acceptance.campaign.seal import Proof, check_seal
 from reports.acceptance.campaign.signature import MANIFEST, differences, is_signature
 from reports.acceptance.kinds.clause import (
     Clause,
@@ -31,10 +31,9 @@ from reports.acceptance.kinds.clause import (
     ClauseVerdict,
     Contract,
     ContractVerdict,
-    Day,
-    Line,
     Planning,
 )
+from reports.acceptance.kinds.contract_head import Day, Line
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.retained_chance import DRAWS, any_of, described, wrong_answers
 from reports.acceptance.kinds.series import Series
@@ -182,7 +181,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
             folder = copy if copy and copy.is_dir() else planning.file.parent / self.retained.dossier
             try:
                 accepted = _usable(folder, planning.judge)
-                proof = check_seal_by_public_keys(folder, self.retained.keys)
+                proof = check_seal(folder, self.retained.keys)
                 if problems := proof.problems or planning.verify(folder).problems:
                     raise _UnusableError(problems[0])
                 if not self.retained.keys and not proof.good:
@@ -241,7 +240,7 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         copy, proof = self._copy(dossier), Proof([], [], [])
         if copy.is_dir():
             try:
-                proof = check_seal_by_public_keys(copy, self.retained.keys)
+                proof = check_seal(copy, self.retained.keys)
             except InputError:
                 proof.problems.append(f"no valid {MANIFEST}")
         return Proof(*([f"{ACCEPTED}/{self.id}: {line}" for line in lines] for lines in astuple(proof)))

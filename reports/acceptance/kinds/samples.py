@@ -24,6 +24,7 @@ from reports.acceptance.kinds.pages import (
     ChartLabel,
     ChartMark,
     Section,
+    Shape,
     Stroke,
 )
 from reports.show.provenance import Listing
@@ -31,67 +32,70 @@ from reports.show.provenance import Listing
 NODES_SHOWN = 24
 _MOST_COLUMNS = 12
 _LABEL_GAP = 14.0
+_RIGHT_X, _BOTTOM_Y = WIDTH - RIGHT, HEIGHT - BOTTOM
 
 
 def samples_section(verdict: ClauseVerdict, *facts: tuple[str, str]) -> Section:
     """Return the section of a clause that is measured by repeats."""
     if not verdict.samples or verdict.value is None:
         return Section(facts)
-    return Section(facts, (_chart(verdict),), (_table(verdict),))
+    table = _table_of_nodes if verdict.samples[0].node else _table
+    return Section(facts, (_chart(verdict),), (table(verdict),))
 
 
 def crosses_threshold(clause: Clause, interval: Interval | None) -> bool:
     """Return whether the ends of the confidence interval are on two sides of the threshold."""
-    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
-    return len({clause.holds(end) for end in ends}) > 1
+    return len({clause.holds(end) for end in _ends(interval)}) > 1
+
+
+def _ends(interval: Interval | None) -> list[float]:
+    return [end for end in (interval.low, interval.high) if end is not None] if interval else []
 
 
 def _chart(verdict: ClauseVerdict) -> Chart:
-    clause, interval, value = verdict.clause, verdict.interval, verdict.value or 0.0
-    nodes = sorted({sample.node for sample in verdict.samples if sample.node})
-    levels = [(clause.threshold, clause.limit, ORANGE, ""), (value, _statistic(verdict), BLUE, "7 4")]
-    if clause.predicted:
-        levels.append((clause.predicted.value, "predicted", "#52606d", "2 4"))
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    values = [sample.value for sample in verdict.samples]
-    shown = [*values, *(level for level, *_ in levels), *(end for end in (low, high) if end is not None)]
-    y = Axis(shown, HEIGHT - BOTTOM, TOP)
-    count = len(nodes) or clause.repeats
-    columns = [LEFT + (number + 0.5) * (WIDTH - LEFT - RIGHT) / count for number in range(count)]
-    names = nodes or [str(number + 1) for number in range(count)]
-    step = math.ceil(count / _MOST_COLUMNS)
-    wide, right, threshold = WIDTH - LEFT - RIGHT, WIDTH - RIGHT, y.at(clause.threshold)
-    at_least = clause.comparison == "at_least"
-    above, below = (TOP, threshold - TOP), (threshold, HEIGHT - BOTTOM - threshold)
-    top, tall = below if at_least else above
-    shapes: list[Box | Stroke | ChartMark | ChartLabel] = [Box(LEFT, top, wide, tall, "#fdece2")]
-    if low is not None and high is not None:
-        shapes.append(Box(LEFT, y.at(high), wide, max(1.0, y.at(low) - y.at(high)), BLUE, 0.2))
-    for (level, label, colour, dash), label_y in zip(
-        levels, _apart([y.at(level) for level, *_ in levels]), strict=True
-    ):
-        shapes += [
-            Stroke(((LEFT, y.at(level)), (right, y.at(level))), colour, dash, 1.5 if dash else 2),
-            Stroke(((right, y.at(level)), (right + 10, label_y)), colour, width=1),
-            ChartLabel(right + 14, label_y + 4, label),
-        ]
-    for sample in verdict.samples:
-        column = nodes.index(sample.node) if sample.node else sample.repeat - 1
+    clause, samples, ends = verdict.clause, verdict.samples, _ends(verdict.interval)
+    nodes = sorted({sample.node for sample in samples if sample.node})
+    names = nodes or [str(number) for number in range(1, clause.repeats + 1)]
+    columns = {name: LEFT + (number + 0.5) * (_RIGHT_X - LEFT) / len(names) for number, name in enumerate(names)}
+    values, levels = [sample.value for sample in samples], _levels(verdict)
+    y = Axis([*values, *ends, *(value for value, *_ in levels)], _BOTTOM_Y, TOP)
+    limit = y.at(clause.threshold)
+    shapes = [_band(limit, _BOTTOM_Y, "#fdece2") if clause.comparison == "at_least" else _band(TOP, limit, "#fdece2")]
+    if len(ends) == 2:
+        shapes.append(_band(y.at(ends[1]), y.at(ends[0]), BLUE, 0.2))
+    label_y = -math.inf
+    for value, label, colour, dash in sorted(levels, reverse=True):
+        # A label that would cover the one above moves down.
+        label_y = max(y.at(value), label_y + _LABEL_GAP)
+        points = ((LEFT, y.at(value)), (_RIGHT_X, y.at(value)), (_RIGHT_X + 10, label_y))
+        shapes += [Stroke(points, colour, dash), ChartLabel(_RIGHT_X + 14, label_y + 4, label)]
+    for sample in samples:
+        x = columns[sample.node or str(sample.repeat)]
         title = f"repeat {sample.repeat}, {sample.node or ' '.join(sample.nodes)}: {figure(sample.value)}"
-        holds = clause.holds(sample.value)
-        colour, form = (INK, "dot") if holds else (ORANGE, "cross")
-        dot = ChartMark(columns[column], y.at(sample.value), colour, form, title)
-        shapes += [dot, replace(dot, colour=GREY, form="ring", title=sample.load)] if sample.load else [dot]
+        colour, form = (INK, "dot") if clause.holds(sample.value) else (ORANGE, "cross")
+        mark = ChartMark(x, y.at(sample.value), colour, form, title)
+        shapes += [mark, replace(mark, colour=GREY, form="ring", title=sample.load)] if sample.load else [mark]
     return Chart(
         clause.text,
         f"{len(values)} samples from {figure(min(values))} to {figure(max(values))} {clause.unit}".rstrip(),
         _legend(verdict),
         tuple(shapes),
-        [(columns[number], names[number][:14]) for number in range(0, count, step)],
+        [(columns[name], name[:14]) for name in names[:: math.ceil(len(names) / _MOST_COLUMNS)]],
         y.ticks,
         "node" if nodes else "repeat",
         clause.unit or "value",
     )
+
+
+def _band(top: float, bottom: float, colour: str, opacity: float = 1.0) -> Shape:
+    return Box(LEFT, top, _RIGHT_X - LEFT, max(1.0, bottom - top), colour, opacity)
+
+
+def _levels(verdict: ClauseVerdict) -> list[tuple[float, str, str, str]]:
+    """Return (value, label, colour, dash) of each horizontal line."""
+    clause = verdict.clause
+    levels = [(clause.threshold, clause.limit, ORANGE, ""), (verdict.value or 0.0, _statistic(verdict), BLUE, "7 4")]
+    return [*levels, (clause.predicted.value, "predicted", "#52606d", "2 4")] if clause.predicted else levels
 
 
 def _statistic(verdict: ClauseVerdict) -> str:
@@ -100,34 +104,17 @@ def _statistic(verdict: ClauseVerdict) -> str:
 
 def _legend(verdict: ClauseVerdict) -> str:
     ring = any(sample.load for sample in verdict.samples)
-    band = verdict.interval is not None and verdict.interval.low is not None
     return (
         "Dots: samples. ✕: a sample that alone does not meet the threshold."
         + (" Ring: other processes used the nodes during the measurement." if ring else "")
         + f" Orange line: threshold; the forbidden side is shaded. Dashed blue line: {_statistic(verdict)}"
-        + (", with its interval." if band else ".")
+        + (", with its interval." if len(_ends(verdict.interval)) == 2 else ".")
         + (" Dotted line: predicted." if verdict.clause.predicted else "")
     )
 
 
-def _apart(levels: list[float]) -> list[float]:
-    """Return the heights of labels so that none overlaps, within the chart, in the order of ``levels``."""
-    order = sorted(range(len(levels)), key=lambda number: levels[number])
-    heights, free = [*levels], TOP + 4.0
-    for number in order:
-        heights[number] = max(levels[number], free)
-        free = heights[number] + _LABEL_GAP
-    limit = float(HEIGHT - BOTTOM)
-    for number in reversed(order):
-        heights[number] = min(heights[number], limit)
-        limit = heights[number] - _LABEL_GAP
-    return heights
-
-
 def _table(verdict: ClauseVerdict) -> Listing:
     value = f"Value ({verdict.clause.unit or '–'})"
-    if verdict.samples[0].node:
-        return _table_of_nodes(verdict)
     disturbed = any(sample.load for sample in verdict.samples)
     return Listing(
         "Samples",

@@ -29,14 +29,11 @@ from reports.acceptance.kinds.clause import (
     Clause,
     ClauseEvidence,
     ClauseVerdict,
-    Comparison,
-    Line,
     MeasuredSeries,
-    Number,
     Planning,
     Sample,
-    Unit,
 )
+from reports.acceptance.kinds.contract_head import Comparison, Line, Number, Unit
 from reports.acceptance.kinds.pages import Section
 from reports.acceptance.kinds.samples import crosses_threshold, samples_section
 from reports.verdict.advice import used_by_others
@@ -97,9 +94,9 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         Literal["median", "minimum", "maximum"] | StatisticOf,
         Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
     ] = field(name="statistic")
-    stated_comparison: Comparison = field(name="comparison")
+    comparison: Comparison
     bound: Threshold = field(name="threshold")
-    stated_repeats: Annotated[int, Meta(ge=1, le=1000)] = field(name="repeats")
+    repeats: Annotated[int, Meta(ge=1, le=1000)]
 
     @property
     def statistic(self) -> Statistic:
@@ -111,20 +108,12 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         return Statistic("every_node", nodes=stated.every_node or 0)
 
     @property
-    def comparison(self) -> Comparison:
-        return self.stated_comparison
-
-    @property
     def threshold(self) -> float:
         return self.bound.value
 
     @property
     def unit(self) -> str:
         return self.bound.unit
-
-    @property
-    def repeats(self) -> int:
-        return self.stated_repeats
 
     @property
     def check(self) -> str | None:
@@ -207,7 +196,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         elif series:
             problems = [f"the selector matches {len(series)} series instead of one: {', '.join(map(str, series))}"]
         else:
-            problems = [evidence.unresolved.get(self.id) or "the selector matches no series of the run"]
+            problems = [evidence.campaign.unresolved().get(self.id) or "the selector matches no series of the run"]
         # Also of an attempt whose report was cut afterwards, so that it would count as interrupted.
         altered = evidence.chain.problems(one.folder for one in evidence.attempts if one.series in series)
         values = [sample.value for sample in samples]

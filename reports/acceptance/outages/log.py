@@ -130,7 +130,7 @@ def load_log(folder: pathlib.Path) -> OutageLog:
     :raises InputError: a line was changed, removed or moved, or is no entry; names the line.
     """
     path, log = folder / LOG, OutageLog()
-    for line, _ in read_lines(path, LogEntry, log):
+    for line in read_lines(path, LogEntry, log):
         _take(line, log, path)
     if log.torn:
         log.remarks.append(f"line {log.lines + 1} of {LOG} was cut off when it was written and counts for nothing")

@@ -10,13 +10,19 @@ import uuid
 import pytest
 import yaml
 
+from kappa.app.conduct import acceptance as running
+from kappa.app.conduct.session import CHECKS, Conductor
+from kappa.core.ground.processes import Stop
 from kappa.core.record.series import CaseSeries
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT, MEASURED, REPORT
 from reports.acceptance.campaign.measured import note_measured
 from reports.acceptance.contract import binding_contract, load_contract
+from reports.acceptance.dossier import write_dossier
 from reports.acceptance.kinds.clause import Planning
-from reports.acceptance.plan import plan, wanted_series
+from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries, plan, wanted_series
+from reports.plan.plan import Offered, PlannedCase
 from tests.unit.reports.samples import Document, latency, report
 
 CLAUSE: Document = {
@@ -29,6 +35,14 @@ CLAUSE: Document = {
     "repeats": 3,
     "mandatory": True,
 }
+
+
+SERIES = CaseSeries("OsuLatency %placement=two_nodes", "cpu", "packaged")
+
+
+def offer(series, offered, nodes=2, seconds=600):
+    planned = PlannedCase(Offered(series, "OsuLatency", "", nodes, seconds, 0), seconds, 0, 0)
+    return Offer(planned, offered, CHECKS)
 
 
 def clause(**changes):
@@ -57,6 +71,13 @@ class Filled(Campaign):
         planning = Planning(self.contract, self.folder / CONTRACT, None, None, None)
         return plan(planning, wanted_series(planning), offered)
 
+    def run(self, repeats=3, again=False):
+        """Run the repeats of ``SERIES`` that are left."""
+        planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), repeats),), {})
+        with self.locked() as lock:
+            conductor = Conductor(Stop(), [lock])
+            running.run_series(self, self.contract, planned, Site(self.folder), conductor, again)
+
     def add(self, case, repeat=1, number=1, session=None, raw=(), noted=True):
         """An attempt that recorded ``case``; without one it was interrupted.
 
@@ -83,6 +104,12 @@ class Filled(Campaign):
             if (attempt.folder / REPORT).exists():
                 note_measured(attempt.folder)
 
+    def dossier(self, pdf=False, how_signed=None):
+        """Write the dossier beside the campaign, and return its folder."""
+        target = self.folder.with_name("dossier")
+        write_dossier(self, target, pdf, how_signed)
+        return target
+
     def measure(self, *values, **changes):
         for repeat, value in enumerate(values, start=1):
             self.add(latency(value=value, **changes), repeat)
@@ -104,6 +131,11 @@ def load(tmp_path):
 @pytest.fixture
 def campaign(tmp_path: pathlib.Path):
     return Filled(tmp_path / "campaign").demand()
+
+
+@pytest.fixture
+def dossier(campaign):
+    return campaign.measure(9, 9, 9).dossier()
 
 
 @pytest.fixture

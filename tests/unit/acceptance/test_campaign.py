@@ -1,35 +1,25 @@
 """The folder of a run: nothing is lost, nothing is mixed, one run at a time."""
 
+import contextlib
 import errno
 import fcntl
 import hashlib
 import json
 import os
 
-import msgspec
 import pytest
 
 from kappa.app.conduct import acceptance as running
-from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.processes import Stop, StoppedError
+from kappa.core.ground.processes import StoppedError
 from kappa.core.record.series import CaseSeries
-from kappa.core.sites.load import Site
-from reports.acceptance.campaign.folder import Campaign, Families
-from reports.acceptance.campaign.layout import FAMILIES, REPORT
-from reports.acceptance.judge import judge
-from reports.acceptance.listing import headline
-from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries
-from reports.plan.plan import Offered, PlannedCase
-from tests.unit.acceptance.conftest import clause
-from tests.unit.reports.samples import case, latency, loaded, report
-
-SERIES = CaseSeries("OsuLatency %placement=two_nodes", "cpu", "packaged")
+from reports.acceptance.campaign.folder import Campaign
+from reports.acceptance.campaign.layout import REPORT
+from tests.unit.acceptance.conftest import SERIES, clause, offer
+from tests.unit.reports.samples import latency, loaded, report
 
 
-def test_a_folder_is_held_by_one(campaign):
-    with campaign.locked(), pytest.raises(InputError, match="another run"), campaign.locked():
-        pass
+def test_child_that_inherits_the_lock_holds_the_folder(campaign):
     with campaign.locked() as lock:
         child = os.dup(lock)
     with pytest.raises(InputError, match="a ReFrame session that one left behind"), campaign.locked():
@@ -39,12 +29,14 @@ def test_a_folder_is_held_by_one(campaign):
         pass
 
 
-def test_no_report_of_a_folder_where_something_runs(campaign):
-    with campaign.at_rest(), campaign.at_rest():
-        pass
-    with campaign.locked(), pytest.raises(InputError, match="still running"), campaign.at_rest():
-        pass
-    with campaign.at_rest(), pytest.raises(InputError, match="still running"), campaign.locked():
+@pytest.mark.parametrize(
+    ("first", "second"), [("locked", "locked"), ("locked", "at_rest"), ("at_rest", "locked"), ("at_rest", "at_rest")]
+)
+def test_two_reports_share_a_folder_and_nothing_else_does(campaign, first, second):
+    campaign.run(0)
+    shared = first == second == "at_rest"
+    refusal = contextlib.nullcontext() if shared else pytest.raises(InputError, match="another run")
+    with getattr(campaign, first)(), refusal, getattr(campaign, second)():
         pass
 
 
@@ -57,26 +49,25 @@ def test_storage_without_locks_is_no_other_run(campaign, monkeypatch):
         pass
 
 
-def test_a_folder_that_cannot_be(tmp_path):
+def test_folder_below_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write in"), Campaign(tmp_path / "file").locked():
         pass
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"session_info": {}}', "\0" * 99])
-def test_a_damaged_report_is_an_interrupted_attempt(campaign, damage):
-    attempt = campaign.add(latency())
-    (attempt.folder / REPORT).write_text(damage)
-    assert [found.session for found in Campaign(campaign.folder).attempts()] == [None]
+def test_attempt_with_a_damaged_report_is_interrupted(campaign, damage):
+    (campaign.add(latency()).folder / REPORT).write_text(damage)
+    assert [attempt.session for attempt in campaign.attempts()] == [None]
 
 
-def test_what_a_crash_left_half_made_is_ignored(campaign):
+def test_half_made_attempt_is_ignored(campaign):
     campaign.add(latency())
     (campaign.folder / "attempts" / ".OsuLatency-3d594d86-r0001-a02.77.part").mkdir()
     assert len(campaign.attempts()) == 1
 
 
-def test_a_damaged_attempt_is_named(campaign):
+def test_damaged_attempt_is_named(campaign):
     attempt = campaign.add(latency())
     (attempt.folder / "attempt.json").write_text('{"name": 1}')
     with pytest.raises(InputError, match=r"attempt\.json"):
@@ -93,7 +84,7 @@ def offered(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("selector", "words"),
+    ("selector", "problem"),
     [
         ({"check": "OsuLatency", "partition": "cpu", "metric": "latency_8B"}, None),
         ({"check": "OsuLatency", "metric": "latency_8B"}, "matches 2 series"),
@@ -105,41 +96,22 @@ def offered(tmp_path):
         ),
     ],
 )
-def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, words):
-    found = campaign.demand(clause(selector=selector)).plan(offered(latency("cpu"), latency("gpu")))
-    if words:
-        assert words in found.unresolved["B1"]
-        assert not found.items
-    else:
-        assert not found.unresolved
-        assert [(item.series, item.repeats) for item in found.items] == [(SERIES, 3)]
+def test_plan_has_one_series_for_each_clause(campaign, offered, selector, problem):
+    planned = campaign.demand(clause(selector=selector)).plan(offered(latency("cpu"), latency("gpu")))
+    assert [(item.series, item.repeats) for item in planned.items] == ([] if problem else [(SERIES, 3)])
+    assert problem in planned.unresolved["B1"] if problem else not planned.unresolved
 
 
-def test_the_energy_of_a_run_needs_no_metric(campaign, offered):
+def test_energy_of_a_run_needs_no_metric(campaign, offered):
     energy = {"source": "rapl"}
     selector = {"check": "OsuLatency", "partition": "cpu", "metric": "run"}
     campaign.demand(clause(selector=selector, energy=energy, threshold={"value": 1, "unit": "J"}))
     assert not campaign.plan(offered(latency("cpu"), latency("gpu"))).unresolved
 
 
-def test_a_contract_about_less_than_the_site_could_run_says_so(campaign, offered):
-    planned = campaign.demand(clause()).plan(offered(case("PartitionState"), latency("cpu")))
-    could = len(planned.families.offered)
-    said = f"expects 1 of {could} families of checks that the site can run"
-    assert (planned.families.expected, str(planned.families)) == (("network/osu-pt2pt",), said)
-    (campaign.folder / FAMILIES).write_bytes(msgspec.json.encode(planned.families))
-    assert headline(judge(campaign)).endswith(f"The contract {said}.")
-    everything = Families(planned.families.offered, planned.families.offered)
-    assert str(everything) == ""
-
-
 def test_clauses_share_a_series(campaign, offered):
     [item] = campaign.demand(clause(), clause(id="B2", repeats=5)).plan(offered(latency("cpu"))).items
     assert (item.clauses, item.repeats) == (("B1", "B2"), 5)
-
-
-def offer(series, found, nodes=2, seconds=600):
-    return Offer(PlannedCase(Offered(series, "OsuLatency", "", nodes, seconds, 0), seconds, 0, 0), found, CHECKS)
 
 
 @pytest.fixture
@@ -156,26 +128,24 @@ def slurm(monkeypatch, campaign):
         (attempt.folder / REPORT).write_text(text)
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
-    planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), 3),), {})
 
     def call(*outcomes, again=False):
         results[:] = outcomes
         ran.clear()
-        running.run_series(campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop()), again)
+        campaign.run(again=again)
         return list(ran)
 
-    call.ran = ran
     return call
 
 
-def test_a_stopped_run_goes_on_where_it_was(slurm, campaign):
+def test_stopped_run_goes_on_where_it_was(slurm, campaign):
     with pytest.raises(StoppedError):
         slurm(latency(), "stop")
     assert slurm() == [(2, 2), (3, 1)]
     assert slurm() == []
 
 
-def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
+def test_spack_lock_of_the_job_is_kept(slurm, campaign, tmp_path):
     lock, other = tmp_path / "spack.lock", tmp_path / "other"
     lock.write_text("{}")
     other.write_text("{}")
@@ -186,30 +156,29 @@ def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
     assert [(path.parent.name[-9:], path.read_text()) for path in kept] == [("r0001-a01", "{}")]
 
 
-def test_a_run_that_was_killed_as_its_session_ended_keeps_the_spack_lock_later(slurm, campaign, tmp_path):
-    lock = tmp_path / "spack.lock"
-    lock.write_text("{}")
-    files = {str(lock): hashlib.sha256(b"{}").hexdigest()}
+def test_run_killed_as_its_session_ended_keeps_the_spack_lock_later(slurm, campaign, tmp_path):
+    (tmp_path / "spack.lock").write_text("{}")
+    files = {str(tmp_path / "spack.lock"): hashlib.sha256(b"{}").hexdigest()}
     attempt = campaign.add({**latency(), "provenance": {"files": files}}, noted=False)
     assert slurm() == [(2, 1), (3, 1)]
     assert (attempt.folder / "spack.lock").read_text() == "{}"
 
 
-def test_a_failed_repeat_says_why_in_its_line(slurm, capsys):
+def test_failed_repeat_prints_its_reason(slurm, capsys):
     slurm(latency(), latency(value=900))
-    said = capsys.readouterr().out
-    assert "[1/3] pass after " in said and "[3/3] pass after " in said
-    [failed] = [line for line in said.splitlines() if "[2/3] fail" in line]
+    output = capsys.readouterr().out
+    assert "[1/3] pass after " in output and "[3/3] pass after " in output
+    [failed] = [line for line in output.splitlines() if "[2/3] fail" in line]
     assert failed.endswith(": latency_8B 900 us, allowed ≤ 500 (+80 % from the reference)")
 
 
-def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):
+def test_session_cut_off_stops_the_run_and_is_repeated(slurm):
     with pytest.raises(InputError, match="cut off"):
         slurm(latency(), "{")
     assert slurm() == [(2, 2), (3, 1)]
 
 
-def test_a_failure_is_a_result_unless_asked_again(slurm):
+def test_failed_repeat_is_repeated_only_with_again(slurm):
     failed = latency(result="fail", fail_phase="sanity")
     assert slurm(latency(), failed) == [(1, 1), (2, 1), (3, 1)]
     assert slurm() == []

@@ -35,29 +35,29 @@ INVISIBLE = "\xad\u034f\u115f\u180e\u200b\u200d\u2063\u2800\u3164\ufe0f\ufffe\U0
 
 
 @pytest.mark.parametrize("site", sorted((REPOSITORY / "site_configs").glob("*/acceptance.yaml")), ids=str)
-def test_the_contracts_of_the_sites_are_valid(site: pathlib.Path):
-    found = load_contract(site)
-    assert found.system == site.parent.name
-    assert all(clause.source for clause in found.clauses)
+def test_contracts_of_the_sites_are_valid(site: pathlib.Path):
+    loaded = load_contract(site)
+    assert loaded.system == site.parent.name
+    assert all(clause.source for clause in loaded.clauses)
 
 
 def test_clauses_of_the_embedded_site_hold_with_spack_environments_installed():
     """Each that is installed runs the same checks, so that only the environment's name makes a selector one series."""
-    found = load_contract(REPOSITORY / "site_configs/embedded/acceptance.yaml")
-    assert {clause.selector.environment for clause in found.clauses} == {"packaged"}
+    loaded = load_contract(REPOSITORY / "site_configs/embedded/acceptance.yaml")
+    assert {clause.selector.environment for clause in loaded.clauses} == {"packaged"}
 
 
-def test_what_is_read(load):
-    found = load(GOOD)
-    assert found.parties == {"buyer": "B", "vendor": "V"}
-    only = found.clauses[0]
+def test_contract_has_its_values(load):
+    loaded = load(GOOD)
+    assert loaded.parties == {"buyer": "B", "vendor": "V"}
+    only = loaded.clauses[0]
     assert (only.threshold, only.unit, only.limit) == (10, "us", "≤ 10 us")
     assert only.selector.parameters == {"placement": "two_nodes"}
     assert (only.holds(10), only.holds(10.01)) == (True, False)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "words"),
+    ("old", "new", "line", "problem"),
     [
         ("repeats: 3", "repeats: three", 13, "expected integer, found 'three'"),
         ("repeats: 3", "repeats: 0", 13, "expected integer >= 1, found 0"),
@@ -115,11 +115,11 @@ def test_what_is_read(load):
         ("text: fast", "text: !!python/object/apply:os.system [true]", 8, "could not determine a constructor"),
     ],
 )  # fmt: skip
-def test_an_error_names_its_line(load, old, new, line, words):
+def test_error_names_its_line(load, old, new, line, problem):
     assert old in GOOD
     with pytest.raises(InputError, match=rf"acceptance\.yaml: line {line}: ") as error:
         load(GOOD.replace(old, new, 1))
-    assert words in str(error.value)
+    assert problem in str(error.value)
 
 
 def test_ids_occur_once(load):
@@ -127,19 +127,19 @@ def test_ids_occur_once(load):
         load(yaml.safe_dump(contract(clause(), clause())))
 
 
-def test_an_alias_bomb_is_refused_at_once(load):
+def test_alias_bomb_is_refused(load):
     bomb = "a0: &a0 [x, x]\n"
     bomb += "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
     with pytest.raises(InputError, match=r"line 2: .*alias"):
         load(bomb)
 
 
-def test_a_contract_of_any_size_is_not_read(load):
+def test_large_contract_is_refused(load):
     with pytest.raises(InputError, match=f"larger than {SIZE_LIMIT:,} bytes"):
         load("#" * (SIZE_LIMIT + 1))
 
 
-def test_a_pipe_is_no_contract(tmp_path):
+def test_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "acceptance.yaml")
     with pytest.raises(InputError, match="not a regular file"):
         load_contract(tmp_path / "acceptance.yaml")

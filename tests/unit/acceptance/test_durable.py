@@ -27,17 +27,17 @@ def synced(monkeypatch):
     class Synced(dict):
         target = None
 
-    found, fsync = Synced(), os.fsync
+    inodes, fsync = Synced(), os.fsync
 
     def record(handle):
-        found[os.fstat(handle).st_ino] = found.target is not None and found.target.exists()
+        inodes[os.fstat(handle).st_ino] = inodes.target is not None and inodes.target.exists()
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", record)
-    return found
+    return inodes
 
 
-def test_all_of_a_dossier_before_it_has_its_name(campaign, tmp_path, synced):
+def test_dossier_is_on_the_disk_before_it_has_its_name(campaign, tmp_path, synced):
     attempt = campaign.add(latency())
     (attempt.folder / "result.json").write_text("{}")
     synced.clear()
@@ -48,7 +48,7 @@ def test_all_of_a_dossier_before_it_has_its_name(campaign, tmp_path, synced):
     assert synced[tmp_path.stat().st_ino], "and the name after it"
 
 
-def test_all_that_a_session_wrote(campaign, monkeypatch, tmp_path, synced):
+def test_files_of_a_session_are_on_the_disk(campaign, monkeypatch, tmp_path, synced):
     program = tmp_path / "reframe"
     program.write_text(WRITES)
     program.chmod(0o755)

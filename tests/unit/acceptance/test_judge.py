@@ -24,6 +24,10 @@ def only(campaign):
     return judge(campaign).clauses[0]
 
 
+def changed(provenance):
+    return latency(provenance={**latency()["provenance"], **provenance})
+
+
 @pytest.mark.parametrize(
     ("values", "outcome", "acceptance"),
     [
@@ -38,12 +42,12 @@ def test_outcome_and_acceptance(campaign, values, outcome, acceptance):
     assert (verdict.clauses[0].outcome, verdict.acceptance) == (outcome, acceptance)
 
 
-def test_only_the_repeats_that_were_agreed_count(campaign):
+def test_only_agreed_repeats_count(campaign):
     assert only(campaign.measure(9, 9, 9, 99, 99, 99, 99)).value == 9
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "problem"),
     [
         ({"value": None}, "not a finite number"),
         ({"value": float("nan"), "result": "pass"}, "not a finite number"),
@@ -52,34 +56,33 @@ def test_only_the_repeats_that_were_agreed_count(campaign):
         ({"result": "fail", "fail_phase": "sanity", "fail_reason": "wrong sum"}, "failed in phase sanity: wrong sum"),
         ({"result": "skip"}, "no job ran"),
         ({"jobid": None}, "no job ran"),
+        ({"result": "abort"}, "is not finished"),
     ],
 )
-def test_what_is_no_sample(campaign, changes, words):
-    changes = dict(changes)
-    value = changes.pop("value", 9)
+def test_repeat_without_a_value_is_incomplete(campaign, changes, problem):
     campaign.measure(9, 9)
-    campaign.add(latency(value=value, **changes), repeat=3)
-    found = only(campaign)
-    assert found.outcome is ClauseOutcome.INCOMPLETE
-    assert any(words in problem and "repeat 3" in problem for problem in found.problems), found.problems
+    campaign.add(latency(**{"value": 9, **changes}), repeat=3)
+    judged = only(campaign)
+    assert judged.outcome is ClauseOutcome.INCOMPLETE
+    assert any(problem in line and "repeat 3" in line for line in judged.problems), judged.problems
 
 
-def test_the_contract_decides_and_not_the_sites_reference(campaign):
+def test_contract_decides_and_not_the_reference_of_the_site(campaign):
     campaign.demand(clause(threshold={"value": 1000, "unit": "us"}))
     campaign.measure(600, 600, 600, fail_phase="performance")
     assert only(campaign).outcome is ClauseOutcome.MET
 
 
-def test_a_selector_that_means_several_series(campaign):
+def test_selector_of_several_series_is_incomplete(campaign):
     campaign.demand(clause(selector={"family": "network/osu-pt2pt", "metric": "latency_8B"}, repeats=1))
     campaign.add(latency("cpu"))
     campaign.add(latency("gpu"))
-    found = only(campaign)
-    assert found.outcome is ClauseOutcome.INCOMPLETE
-    assert "matches 2 series" in found.problems[0]
+    judged = only(campaign)
+    assert judged.outcome is ClauseOutcome.INCOMPLETE
+    assert "matches 2 series" in judged.problems[0]
 
 
-def test_a_selector_that_means_nothing_says_what_run_said(campaign):
+def test_selector_of_no_series_has_the_reason_of_the_run(campaign):
     campaign.measure(9, 9, 9)
     selector = {"check": "OsuLatency", "metric": "latency_8B", "parameters": {"placement": "same_node"}}
     campaign.demand(clause(selector=selector))
@@ -94,57 +97,45 @@ def test_one_session_counts_once(campaign):
     assert only(campaign).outcome is ClauseOutcome.INCOMPLETE
 
 
-def test_an_attempt_made_again_is_told(campaign):
+def test_attempts_that_do_not_count_are_remarked(campaign):
     campaign.measure(9, 9, 99)
     campaign.add(latency(), repeat=3, number=2)
     campaign.add(None, repeat=3, number=3)
-    found = only(campaign)
-    assert [sample.value for sample in found.samples] == [9, 9, 9]
-    assert {"1 finished attempt superseded by a later one", "1 interrupted attempt repeated"} <= {*found.remarks}
+    judged = only(campaign)
+    assert [sample.value for sample in judged.samples] == [9, 9, 9]
+    assert {"1 finished attempt superseded by a later one", "1 interrupted attempt repeated"} <= {*judged.remarks}
 
 
-def test_an_aborted_session_is_no_result(campaign):
-    campaign.measure(9, 9)
-    campaign.add(latency(result="abort"), repeat=3)
-    assert only(campaign).problems == ("repeat 3 is not finished",)
-
-
-def test_a_retry_is_no_second_draw(campaign):
-    campaign.measure(99, 99)
-    attempt = campaign.add(latency(value=99), repeat=3)
-    path = attempt.folder / "run-report.json"
+def test_retry_within_a_session_is_no_second_sample(campaign):
+    campaign.measure(99, 99, 99)
+    path = campaign.attempts()[2].folder / "run-report.json"
     document = json.loads(path.read_text())
     document["runs"].append({"run_index": 1, "testcases": [latency(value=1)]})
     path.write_text(json.dumps(document))
     assert [sample.value for sample in only(campaign).samples] == [99, 99, 99]
 
 
-def test_other_programs_are_remarked(campaign):
+def test_other_program_is_remarked(campaign):
     campaign.measure(9, 9)
-    other = latency()
-    other["provenance"] = {**other["provenance"], "sha256": "0" * 64}
-    campaign.add(other, repeat=3)
+    campaign.add(changed({"sha256": "0" * 64}), repeat=3)
     assert "not all repeats ran the same program" in only(campaign).remarks
 
 
-def test_what_holds_nodes_against_each_other_is_no_proof_of_speed(campaign):
+def test_interval_across_the_threshold_is_a_doubt(campaign):
+    judged = only(campaign.measure(9, 9, 11))
+    assert "the confidence interval crosses the threshold" in judged.remarks
+    assert judged.doubts == ("the interval crosses the threshold",)
+
+
+def test_metric_that_compares_nodes_is_remarked(campaign):
     [remark] = only(campaign.measure(9, 9, 9, relative=["latency_8B"])).remarks
     assert remark.startswith("relative: ")
 
 
-def test_a_sample_beside_jobs_of_others_is_marked(campaign):
+def test_sample_beside_jobs_of_others_has_a_load(campaign):
     campaign.measure(9, 9)
-    beside = latency()
-    beside["provenance"] = {**beside["provenance"], "other_jobs": "17"}
-    campaign.add(beside, repeat=3)
-    found = only(campaign)
-    assert [sample.load for sample in found.samples] == ["", "", "other jobs on the same nodes: 17"]
-
-
-def test_an_interval_across_the_threshold_is_remarked(campaign):
-    found = only(campaign.measure(9, 9, 11))
-    assert "the confidence interval crosses the threshold" in found.remarks
-    assert found.doubts == ("the interval crosses the threshold",)
+    campaign.add(changed({"other_jobs": "17"}), repeat=3)
+    assert [sample.load for sample in only(campaign).samples] == ["", "", "other jobs on the same nodes: 17"]
 
 
 @pytest.mark.parametrize(
@@ -185,5 +176,5 @@ def test_waivers_and_options(campaign, clauses, acceptance):
     assert judge(campaign.demand(*clauses).measure(9, 9, 9)).acceptance is acceptance
 
 
-def test_a_met_clause_needs_no_waiver(campaign):
+def test_met_clause_needs_no_waiver(campaign):
     assert only(campaign.demand(clause(waiver=WAIVER)).measure(9, 9, 9)).outcome is ClauseOutcome.MET

@@ -4,26 +4,20 @@ import json
 import random
 
 from kappa.app.conduct import acceptance as running
-from kappa.app.conduct.session import Conductor
-from kappa.core.ground.processes import Stop
-from kappa.core.sites.load import Site
 from reports.acceptance.campaign.layout import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import ClauseOutcome
-from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many
 from tests.unit.acceptance.conftest import clause
-from tests.unit.acceptance.test_campaign import SERIES, offer
 from tests.unit.reports.samples import latency, report
 
 
 @few_or_many("least", 10, 100)
-def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
+def test_run_that_is_killed_again_and_again_loses_no_result(campaign, monkeypatch, least):
     repeats = 40
     campaign.demand(clause(repeats=repeats))
-    planned = AcceptancePlan((PlannedSeries(offer(SERIES, None), ("B1",), repeats),), {})
 
     def run_attempt(site, contract, checks, attempt, conductor, tell):
         text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))
@@ -34,27 +28,21 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
 
-    def work():
-        with campaign.locked() as lock:
-            running.run_series(
-                campaign, campaign.contract, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False
-            )
-
     draw = random.Random(11)
     finished = kills = 0
     while kills < least:
-        kills += not in_child(work, draw.uniform(0, 0.1))
+        kills += not in_child(lambda: campaign.run(repeats), draw.uniform(0, 0.1))
         now = sum(attempt.session is not None for attempt in campaign.attempts())
         assert now >= finished, "a finished result was lost"
         finished = now
-    work()
+    campaign.run(repeats)
     verdict = judge(campaign).clauses[0]
     assert verdict.outcome is ClauseOutcome.MET
     assert [sample.value for sample in verdict.samples] == [repeat / 100 for repeat in range(1, repeats + 1)]
 
 
 @few_or_many("least", 10, 100)
-def test_a_report_that_is_killed_again_and_again(campaign, tmp_path, least):
+def test_report_that_is_killed_leaves_whole_dossiers(campaign, tmp_path, least):
     campaign.measure(9, 9, 9)
     target = tmp_path / "out" / "dossier"
     whole_s = seconds(lambda: write_dossier(campaign, tmp_path / "timed", pdf=False, how_signed=None))

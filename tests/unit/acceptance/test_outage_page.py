@@ -8,7 +8,7 @@ from kappa.app.command import acceptance_log
 from kappa.app.command.arguments import Words
 from kappa.core.ground.errors import InputError
 from reports.acceptance.campaign.layout import CONTRACT
-from reports.acceptance.dossier_page import Raw, render
+from reports.acceptance.dossier_page import render
 from reports.acceptance.judge import judge
 from reports.acceptance.kinds.clause import Planning
 from reports.acceptance.listing import to_json
@@ -46,7 +46,7 @@ def both(month):
 
 def test_dossier_shows_times_interrupts_and_disputes(tmp_path):
     verdict = judge(written(tmp_path / "campaign", both))
-    page = render(verdict, Raw(0, 0), [], "")
+    page = render(verdict, [], [], "")
     assert "<script>" not in page and "&lt;script&gt;" in page
     reliability, _, availability, _ = verdict.clauses
     section = reliability.clause.section(reliability)

@@ -7,7 +7,7 @@ from reports.acceptance.campaign.set_aside import set_aside, set_aside_operation
 from tests.unit.reports.samples import latency
 
 
-def found(aside):
+def fields(aside):
     return [(one.kind, one.repeat, one.number, one.doubtful) for one in aside]
 
 
@@ -31,7 +31,7 @@ def test_attempts_at_a_series(campaign, outcomes, expected):
         if outcome != "gone":
             changes = {"result": "abort"} if outcome == "abort" else {"value": outcome}
             campaign.add(outcome and latency(**changes), 1, number)
-    assert found(set_aside(campaign.attempts())) == expected
+    assert fields(set_aside(campaign.attempts())) == expected
 
 
 def test_attempts_at_an_operation_also_without_any_file(campaign):
@@ -40,9 +40,9 @@ def test_attempts_at_an_operation_also_without_any_file(campaign):
         (folders[number] / RECORD).write_text("{}")
     (folders[2] / "attempt.json").unlink()
     expected = [("interrupted", 1, 1, False), ("superseded", 1, 2, False), ("interrupted", 1, 3, False)]
-    assert found(set_aside_operations(campaign.folder)) == expected
+    assert fields(set_aside_operations(campaign.folder)) == expected
 
 
 def test_number_of_a_hostile_attempt_costs_no_time(campaign):
     campaign.add(latency(), 1, 10**9)
-    assert found(set_aside(campaign.attempts())) == [("missing", 1, 1, True)]
+    assert fields(set_aside(campaign.attempts())) == [("missing", 1, 1, True)]

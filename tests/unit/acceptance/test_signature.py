@@ -12,17 +12,11 @@ import pytest
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.acceptance.campaign.signature import MANIFEST, sign
-from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.dossier import verify
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")
 NOBODY = "0" * 40
-
-
-@pytest.fixture
-def dossier(campaign, tmp_path):
-    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=None)
-    return tmp_path / "d"
 
 
 def alter_manifest(dossier):
@@ -33,20 +27,20 @@ def alter_manifest(dossier):
 @needs_gpg
 def test_both_parties_sign_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
     buyer, vendor = keyring.values()
-    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=f"gpg:{buyer}")
-    assert verify(tmp_path / "d").exit_status == 0
-    assert verify(tmp_path / "d", [buyer, vendor]).problems == [f"not signed by {vendor}"]
-    assert main(["acceptance", "sign", str(tmp_path / "d"), f"gpg:{vendor}", "--party", "vendor"]) == 0
-    proof = verify(tmp_path / "d", [buyer, vendor.lower()])
+    dossier = campaign.measure(9, 9, 9).dossier(how_signed=f"gpg:{buyer}")
+    assert verify(dossier).exit_status == 0
+    assert verify(dossier, [buyer, vendor]).problems == [f"not signed by {vendor}"]
+    assert main(["acceptance", "sign", str(dossier), f"gpg:{vendor}", "--party", "vendor"]) == 0
+    proof = verify(dossier, [buyer, vendor.lower()])
     assert proof.exit_status == 0
-    assert [re.search("good signature of (Buyer|Vendor)", words)[1] for words in proof.good[:2]] == ["Buyer", "Vendor"]
+    assert [re.search("good signature of (Buyer|Vendor)", line)[1] for line in proof.good[:2]] == ["Buyer", "Vendor"]
     # Its records have no raw output that could be read again.
-    assert main(["acceptance", "verify", str(tmp_path / "d"), "--key", buyer, "--key", vendor]) == 2
-    assert verify(tmp_path / "d", [NOBODY]).exit_status == 1
-    alter_manifest(tmp_path / "d")
-    assert verify(tmp_path / "d").exit_status == 1
+    assert main(["acceptance", "verify", str(dossier), "--key", buyer, "--key", vendor]) == 2
+    assert verify(dossier, [NOBODY]).exit_status == 1
+    alter_manifest(dossier)
+    assert verify(dossier).exit_status == 1
     monkeypatch.setenv("GNUPGHOME", str(tmp_path))
-    assert "is not in the keyring" in verify(tmp_path / "d").unchecked[0]
+    assert "is not in the keyring" in verify(dossier).unchecked[0]
 
 
 @needs_minisign
@@ -77,7 +71,7 @@ def test_each_key_is_for_its_kind_of_signature(dossier, keyring, keys):
 
 
 @needs_gpg
-def test_a_signature_is_not_overwritten_and_names_are_plain(dossier, keyring):
+def test_second_signature_of_a_party_or_a_path_is_refused(dossier, keyring):
     sign(dossier, "gpg")
     with pytest.raises(InputError, match="exists; name another party with --party"):
         sign(dossier, "gpg")
@@ -85,13 +79,13 @@ def test_a_signature_is_not_overwritten_and_names_are_plain(dossier, keyring):
         sign(dossier, "gpg", "../vendor")
 
 
-def test_what_does_not_verify_is_not_signed(dossier, capsys):
+def test_altered_dossier_is_not_signed(dossier, capsys):
     (dossier / "more.txt").write_text("")
     assert main(["acceptance", "sign", str(dossier), "gpg"]) == 2
     assert "added: more.txt" in capsys.readouterr().err
 
 
-def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
+def test_unsigned_dossier_fails_with_a_required_key(dossier):
     assert verify(dossier, [NOBODY]).exit_status == 1
     with pytest.raises(InputError, match="expected a GnuPG fingerprint or the file"):
         verify(dossier, ["nowhere.pub"])
@@ -100,7 +94,7 @@ def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
 @needs_gpg
 @needs_minisign
 @pytest.mark.parametrize("name", ["asc", "vendor.asc", "minisig"])
-def test_what_is_no_file_of_a_signature(dossier, name):
+def test_pipe_or_link_is_no_signature(dossier, name):
     path = dossier / f"{MANIFEST}.{name}"
     os.mkfifo(path)
     assert verify(dossier).problems == [f"{path.name}: not a signature file"]
@@ -254,12 +248,11 @@ def test_required_key_fails_if_its_signature_is_gone_or_cannot_be_checked(dossie
 
 
 @needs_gpg
-def test_dossier_that_lost_one_of_two_signatures_is_not_proven(campaign, tmp_path, keyring):
-    campaign.demand(parties={"buyer": "B", "vendor": "V"}).measure(9, 9, 9)
-    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
-    names = [sign(tmp_path / "d", f"gpg:{key}", name) for name, key in keyring.items()]
-    assert verify(tmp_path / "d").exit_status == 0
-    (tmp_path / "d" / names[1]).unlink()
-    proof = verify(tmp_path / "d")
+def test_dossier_that_lost_one_of_two_signatures_is_not_proven(campaign, keyring):
+    dossier = campaign.demand(parties={"buyer": "B", "vendor": "V"}).measure(9, 9, 9).dossier()
+    names = [sign(dossier, f"gpg:{key}", name) for name, key in keyring.items()]
+    assert verify(dossier).exit_status == 0
+    (dossier / names[1]).unlink()
+    proof = verify(dossier)
     assert (proof.exit_status, len(proof.unchecked)) == (2, 1)
-    assert verify(tmp_path / "d", [keyring["Buyer"]]).exit_status == 0, "the reader named who must sign"
+    assert verify(dossier, [keyring["Buyer"]]).exit_status == 0, "the reader named who must sign"
