@@ -37,6 +37,7 @@ def judge(campaign: Campaign) -> ContractVerdict:
         clauses,
         tuple(evidence.attempts),
         tuple(earlier),
+        campaign.families(),
         evidence.chain,
         kept_requirements(folder),
     )

@@ -7,7 +7,7 @@ from kappa.core.ground.figures import counted, duration, figure
 from reports.acceptance.kinds.clause import ClauseOutcome, Contract, ContractVerdict
 from reports.acceptance.plan import AcceptancePlan
 
-# Keys with explanations only: a later version of the suite may change their wording. An earlier one wrote families.
+# Keys with explanations only: a later version of the suite may change their wording.
 _PROSE = ("statistic", "method", "problems", "remarks", "families")
 
 
@@ -15,6 +15,8 @@ def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     """Print the series with repeats, nodes and time, and the clauses without a series."""
     series = counted(len(planned.items), "series", "series")
     say(f"{contract.title}: {counted(len(contract.clauses), 'clause')}, {series}")
+    if str(planned.families):
+        say(f"the contract {planned.families}")
     for item in planned.items:
         each = f"{duration(item.seconds)} ({item.offer.planned.origin})"
         nodes = counted(item.offer.planned.case.nodes, "node")
@@ -47,7 +49,8 @@ def headline(verdict: ContractVerdict) -> str:
     total = sum(number for number, _ in counts)
     optional = len(verdict.clauses) - total
     besides = f" {counted(optional, 'optional clause')} without effect on the verdict." if optional else ""
-    return f"{counted(total, 'mandatory clause')}: {outcomes or 'none'}.{besides}"
+    less = f" The contract {verdict.families}." if str(verdict.families) else ""
+    return f"{counted(total, 'mandatory clause')}: {outcomes or 'none'}.{besides}{less}"
 
 
 def count_mandatory(verdict: ContractVerdict, outcome: ClauseOutcome) -> int:
@@ -65,6 +68,7 @@ def to_json(verdict: ContractVerdict) -> str:
         "exit_status": verdict.acceptance.exit_status,
         "title": verdict.contract.title,
         "system": verdict.contract.system,
+        "families": {"expected": verdict.families.expected, "offered": verdict.families.offered},
         "clauses": [judged.document for judged in verdict.clauses],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"

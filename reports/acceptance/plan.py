@@ -1,12 +1,13 @@
 """Plan the runs that a contract needs: series, repeats, nodes and time."""
 
 import pathlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from kappa.core.record.model import Case
 from kappa.core.record.series import CaseSeries
+from reports.acceptance.campaign.folder import Families
 from reports.acceptance.kinds.clause import Clause, ClausePlan, Contract, MeasuredSeries, Planning
 from reports.plan.plan import PlannedCase
 
@@ -51,6 +52,7 @@ class AcceptancePlan:
 
     items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
+    families: Families = field(default_factory=Families)
     clauses: tuple[tuple[Clause, ClausePlan], ...] = ()
 
 
@@ -75,6 +77,7 @@ def plan(planning: Planning, wanted: Sequence[MeasuredSeries], offered: Sequence
     return AcceptancePlan(
         items,
         unresolved,
+        _families(items, offered),
         tuple((clause, plan) for clause in planning.contract.clauses if (plan := clause.plan(planning))),
     )
 
@@ -85,6 +88,12 @@ def wanted_series(planning: Planning) -> list[MeasuredSeries]:
     :raises InputError: an input of a clause is not usable.
     """
     return [series for clause in planning.contract.clauses for series in clause.series(planning)]
+
+
+def _families(items: Iterable[PlannedSeries], offered: Iterable[Offer]) -> Families:
+    census = next((offer.case.census for offer in offered if offer.case.census), None)
+    possible = {check.family for check in census.checks if check.offered} if census else set()
+    return Families(tuple(sorted({item.offer.case.family for item in items})), tuple(sorted(possible)))
 
 
 def _problem(series: MeasuredSeries, matching: list[Offer]) -> str:

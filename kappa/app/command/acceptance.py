@@ -57,13 +57,21 @@ def add_contract(to: CommandParser) -> None:
 
 
 def _add_requirements(to: CommandParser) -> None:
-    text = "a YAML file `ID: text`; list its requirements that no clause covers"
-    to.add_argument("--requirements", metavar="FILE", type=pathlib.Path, help=text)
+    to.add_argument(
+        "--requirements",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="a YAML file `ID: text`; list its requirements that no clause covers",
+    )
 
 
 def _add_results(to: CommandParser) -> None:
-    text = "take run times from the stored runs in DIR (default: results/SYSTEM/runs)"
-    to.add_argument("--results", metavar="DIR", type=pathlib.Path, help=text)
+    to.add_argument(
+        "--results",
+        metavar="DIR",
+        type=pathlib.Path,
+        help="take run times from the stored runs in DIR (default: results/SYSTEM/runs)",
+    )
 
 
 def _add_plan(to: CommandParser) -> None:

@@ -5,6 +5,8 @@ import pathlib
 import time
 from collections.abc import Iterator
 
+from msgspec.structs import asdict
+
 from kappa.app.conduct.leftovers import NoReportError, settle, unsettled_in
 from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
@@ -16,7 +18,7 @@ from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Attempt, Campaign, keep_spack_lock
-from reports.acceptance.campaign.layout import MEASURED, REPORT, SUMS, UNRESOLVED
+from reports.acceptance.campaign.layout import FAMILIES, MEASURED, REPORT, SUMS, UNRESOLVED
 from reports.acceptance.campaign.measured import note_earlier, note_measured
 from reports.acceptance.kinds.clause import Contract
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
@@ -36,6 +38,7 @@ def run_series(
     :raises InputError: ReFrame ran nothing.
     """
     write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(campaign.folder / FAMILIES, json.dumps(asdict(plan.families), indent=1) + "\n")
     attempts = campaign.attempts()
     # A session may have gone on after its run was killed.
     for attempt in attempts:

@@ -31,6 +31,7 @@ from reports.acceptance.campaign.layout import (
     ATTEMPT,
     ATTEMPT_NAME,
     ATTEMPTS,
+    FAMILIES,
     LOCK,
     REPORT,
     UNRESOLVED,
@@ -40,6 +41,19 @@ from reports.acceptance.campaign.layout import (
 NO_REPORT, ABORTED = "it has no report", "its case was aborted"
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 SPACK_LOCK = "spack.lock"
+
+
+class Families(msgspec.Struct, frozen=True):
+    """Hold families of checks: ``expected`` by the contract's clauses, ``offered`` by the site."""
+
+    expected: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return a text if the contract leaves out families that the site can run; empty if none, or if unknown."""
+        if set(self.expected) >= set(self.offered):
+            return ""
+        return f"expects {len(self.expected)} of {len(self.offered)} families of checks that the site can run"
 
 
 class Attempt(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
@@ -103,6 +117,10 @@ class Campaign:
         """Return clause id -> reason why no series was run for it."""
         path = self.folder / UNRESOLVED
         return load_json(path, dict[str, str]) if path.exists() else {}
+
+    def families(self) -> Families:
+        path = self.folder / FAMILIES
+        return load_json(path, Families) if path.exists() else Families()
 
     def attempts(self) -> list[Attempt]:
         """Return every attempt, sorted by series, repeat and number.

@@ -5,7 +5,7 @@
     contract.yaml            the binding contract; its earlier versions are contract.1.yaml, contract.2.yaml, …
     requirements.yaml        the requirements that the contract has to cover
     unresolved.json          clauses without a series, and the reasons
-    families.json            families of checks, which an earlier version wrote
+    families.json            families of checks that the clauses need, and that the site can run
     accepted/ID/             the signed dossier that the retained clause ID names, a copy
     energy/*.jsonl           readings of meters, which the site's own collector writes
     measured.jsonl           the chain of measurements (measured.py)

@@ -19,7 +19,7 @@ from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from kappa.core.ground.order_statistics import Interval, Statistic
 from kappa.core.record.model import Case
 from kappa.core.sites.site_file import SiteDescription
-from reports.acceptance.campaign.folder import Attempt, Campaign
+from reports.acceptance.campaign.folder import Attempt, Campaign, Families
 from reports.acceptance.campaign.measured import WITHOUT_CHAIN, Measured, load_measured
 from reports.acceptance.campaign.operations import OperationBench
 from reports.acceptance.campaign.seal import Proof
@@ -335,6 +335,7 @@ class ContractVerdict:
     clauses: tuple[ClauseVerdict, ...]
     attempts: tuple[Attempt, ...]
     earlier_contracts: tuple[str, ...]
+    families: Families
     chain: Measured
     requirements: Mapping[str, str] = field(default_factory=dict)
     """Requirements that the contract has to cover: id -> text."""

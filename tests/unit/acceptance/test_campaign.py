@@ -7,16 +7,19 @@ import hashlib
 import json
 import os
 
+import msgspec
 import pytest
 
 from kappa.app.conduct import acceptance as running
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import StoppedError
 from kappa.core.record.series import CaseSeries
-from reports.acceptance.campaign.folder import Campaign
-from reports.acceptance.campaign.layout import REPORT
+from reports.acceptance.campaign.folder import Campaign, Families
+from reports.acceptance.campaign.layout import FAMILIES, REPORT
+from reports.acceptance.judge import judge
+from reports.acceptance.listing import headline
 from tests.unit.acceptance.conftest import SERIES, clause, offer
-from tests.unit.reports.samples import latency, loaded, report
+from tests.unit.reports.samples import case, latency, loaded, report
 
 
 def test_child_that_inherits_the_lock_holds_the_folder(campaign):
@@ -107,6 +110,16 @@ def test_energy_of_a_run_needs_no_metric(campaign, offered):
     selector = {"check": "OsuLatency", "partition": "cpu", "metric": "run"}
     campaign.demand(clause(selector=selector, energy=energy, threshold={"value": 1, "unit": "J"}))
     assert not campaign.plan(offered(latency("cpu"), latency("gpu"))).unresolved
+
+
+def test_a_contract_about_less_than_the_site_could_run_says_so(campaign, offered):
+    planned = campaign.demand(clause()).plan(offered(case("PartitionState"), latency("cpu")))
+    number = len(planned.families.offered)
+    remark = f"expects 1 of {number} families of checks that the site can run"
+    assert (planned.families.expected, str(planned.families)) == (("network/osu-pt2pt",), remark)
+    (campaign.folder / FAMILIES).write_bytes(msgspec.json.encode(planned.families))
+    assert headline(judge(campaign)).endswith(f"The contract {remark}.")
+    assert str(Families(planned.families.offered, planned.families.offered)) == ""
 
 
 def test_clauses_share_a_series(campaign, offered):
