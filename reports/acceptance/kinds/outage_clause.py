@@ -22,7 +22,7 @@ from reports.acceptance.outages.account import (
     Counts,
     Downtime,
     Favour,
-    Interrupt,
+    Outage,
     Place,
     TimeAccount,
     disputed,
@@ -75,7 +75,7 @@ class OutageFigures:
     lacking: str
     end: int
     account: TimeAccount
-    interrupts: list[Interrupt]
+    interrupts: list[Outage]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             disputed=open_ids,
             mtbf=mean_time(account.up, len(starts)),
             mtti=mean_time(account.up, sum(one.start <= end for one in of_all.interrupts)),
-            trend=laplace_trend(for_buyer.uptime.before(starts).tolist(), account.up),
+            trend=laplace_trend(for_buyer.uptime_before(starts), account.up),
             shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1, dtype=np.float64)),
         )
         value, interval = self.value_of(detail)
@@ -200,7 +200,7 @@ class OutageClause(Clause, frozen=True, kw_only=True):
     def _timeline(self, detail: OutageDetail) -> pages.Chart:
         """Return a chart of the share of system or nodes that was down, or not observed, over the period."""
         begin, step_s = detail.begin, (max(detail.figures.end, detail.begin + 1) - detail.begin) / _BARS
-        columns = [[100 * share for share in shares] for shares in zip(*detail.shares, strict=True)]
+        columns = [[100 * share for share in shares] for shares in detail.shares]
         right, shapes = pages.WIDTH - 20, []
         y = pages.Axis((0, max(1.0, *map(sum, columns))), pages.HEIGHT - pages.BOTTOM, pages.TOP, logarithmic=False)
         width = (right - pages.LEFT) / _BARS
@@ -297,7 +297,7 @@ def _minute(moment: float) -> str:
     return f"{utc(moment):%Y-%m-%d %H:%M}"
 
 
-def _table(interrupts: list[Interrupt]) -> Listing:
+def _table(interrupts: list[Outage]) -> Listing:
     rows = [
         (
             _minute(one.start),

@@ -5,7 +5,6 @@
     reliability: {of: system, promised_h: 300, least_h: 100, buyer_risk: 0.1, vendor_risk: 0.1, counts: vendor}
 """
 
-import math
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -25,8 +24,7 @@ from reports.acceptance.outages.statistics import (
     promise_kept,
 )
 
-_DAY_H = 24
-_MONTH_H = 30 * _DAY_H
+_MONTH_H = 30 * 24
 _Hours = Annotated[float, Meta(gt=0, le=10_000_000, description="hours above 0")]
 _Risk = Annotated[float, Meta(gt=0, lt=0.5, description="a risk above 0 and below 0.5")]
 
@@ -86,38 +84,33 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         return {"length": test.length, "allowed": test.allowed, **risks}
 
     def plan(self, planning: Planning) -> ClausePlan:
-        test, unit, observation = self._test, self.unit, planning.contract.observation
-        nodes = len(observation.node_names) if observation and self.block.of == "nodes" else 1
+        test, block, unit, observation = self._test, self.block, self.unit, planning.contract.observation
+        nodes = len(observation.node_names) if observation and block.of == "nodes" else 1
         hours = test.length / nodes
-        of_nodes = f" = {figure(hours)} h of {counted(nodes, 'node')}" if self.block.of == "nodes" else ""
-        days = f"{figure(hours / _DAY_H, 3)} days; outages and exclusions extend it"
+        of_nodes = f" = {figure(hours)} h of {counted(nodes, 'node')}" if block.of == "nodes" else ""
+        month = fixed_length(_MONTH_H * nodes, block.promised_h, block.least_h, block.buyer_risk)
+        promise = (
+            f"with {_percent(block.vendor_risk)} if the promise is {figure(promise_kept(month, block.vendor_risk))}"
+        )
         lines = (
-            f"uptime to observe: {figure(test.length)} {unit}{of_nodes}, {days}",
+            f"uptime to observe: {figure(test.length)} {unit}{of_nodes}, {figure(hours / 24, 3)} days; outages and "
+            "exclusions extend it",
             f"interrupts allowed: {test.allowed}; one more ends the test, and no test is accepted early",
-            f"risks: a machine of {figure(test.least)} {unit} is accepted in {_percent(test.buyer_risk)}, "
-            f"one of {figure(test.promised)} {unit} is rejected in {_percent(test.vendor_risk)}",
-            self._of_a_month(hours, _MONTH_H * nodes),
+            f"risks: {self._risks(test)}",
+            f"30 days allow {counted(month.allowed, 'interrupt')}: {self._risks(month)}, {promise} {unit}",
         )
         return ClausePlan(lines, {"unit": unit, "hours": hours, **self.test_document})
 
-    def _of_a_month(self, hours: float, length: float) -> str:
-        block = self.block
-        if hours <= _MONTH_H:
-            return f"30 days are enough: the test takes {figure(hours / _DAY_H, 3)}"
-        test = fixed_length(length, block.promised_h, block.least_h, block.buyer_risk)
-        if test is None:
-            return f"30 days are too short: even without an interrupt the buyer's risk exceeds {block.buyer_risk:.1%}"
+    def _risks(self, test: DemonstrationTest) -> str:
         return (
-            f"30 days cannot keep both risks: {counted(test.allowed, 'interrupt')} would give the buyer "
-            f"{_percent(test.buyer_risk)}, the vendor {_percent(test.vendor_risk)}; agree on "
-            f"{math.ceil(hours / _DAY_H)} days, a promise of {math.ceil(promise_kept(test, block.vendor_risk))} "
-            f"{self.unit}, or larger risks"
+            f"a machine of {figure(test.least)} {self.unit} is accepted in {_percent(test.buyer_risk)}, "
+            f"one of {figure(test.promised)} {self.unit} is rejected in {_percent(test.vendor_risk)}"
         )
 
     def figures(self, down: Downtime) -> outage_clause.OutageFigures:
         """Return the figures at the end of the test: at its length, or at one interrupt more than it allows."""
-        test, uptime = self._test, down.uptime
-        reached = uptime.reaches(test.length)
+        test = self._test
+        reached = down.reaches(test.length)
         end = down.period.end if reached is None else reached
         interrupts = [one for one in down.interrupts if one.start < end]
         failed = len(interrupts) > test.allowed
@@ -125,7 +118,7 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
             interrupts = interrupts[: test.allowed + 1]
             end = interrupts[-1].start
         met = False if failed else None if reached is None else True
-        done = f"{figure(uptime.total)} of {figure(test.length)} {self.unit} of the test are done"
+        done = f"{figure(down.uptime[-1])} of {figure(test.length)} {self.unit} of the test are done"
         lacking = f"{done}, with {counted(len(interrupts), 'interrupt')}"
         account = down.account(max(end, down.period.begin + 1))
         return outage_clause.OutageFigures(met, lacking, end, account, interrupts)

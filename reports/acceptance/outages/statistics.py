@@ -77,12 +77,12 @@ def demonstration_test(promised: float, least: float, buyer_risk: float, vendor_
     return test(high)
 
 
-def fixed_length(length: float, promised: float, least: float, buyer_risk: float) -> DemonstrationTest | None:
-    """Return the test of ``length`` that keeps the buyer's risk; ``None`` if even no interrupt would exceed it."""
-    allowed = -1
+def fixed_length(length: float, promised: float, least: float, buyer_risk: float) -> DemonstrationTest:
+    """Return the test of ``length`` that keeps the buyer's risk, or that allows no interrupt."""
+    allowed = 0
     while acceptance(allowed + 1, length, least) <= buyer_risk:
         allowed += 1
-    return DemonstrationTest(promised, least, length, allowed) if allowed >= 0 else None
+    return DemonstrationTest(promised, least, length, allowed)
 
 
 def promise_kept(test: DemonstrationTest, vendor_risk: float) -> float:
