@@ -1,6 +1,6 @@
 """The common part of clauses about outages: a verdict from the outage log, and a section of the dossier."""
 
-import pathlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load
 from reports.acceptance.outages.statistics import (
     CONFIDENCE,
     CONFIDENCE_OF_NONE,
+    DemonstrationTest,
     Mean,
     chance_of,
     laplace_trend,
@@ -76,6 +77,7 @@ class OutageFigures:
     end: int
     account: TimeAccount
     interrupts: list[Outage]
+    test: DemonstrationTest | None = None
 
 
 @dataclass(frozen=True)
@@ -129,20 +131,20 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         def down(counts: Counts, favour: Favour) -> Downtime:
             return Downtime(outages_of(log, parties, terms, counts, favour), terms, period, self.block.of)
 
-        open_ids, for_buyer = disputed(log, parties, counts), down(counts, "buyer")
+        for_buyer, open_ids = down(counts, "buyer"), disputed(log, parties, counts)
         worst = self.figures(for_buyer)
         # Where nothing was taken out, the interrupts that count are all.
         of_all = down("all", "buyer") if for_buyer.removes else for_buyer
-        account, end, starts = worst.account, worst.end, [one.start for one in worst.interrupts]
+        up, end, starts = worst.account.up, worst.end, [interrupt.start for interrupt in worst.interrupts]
         detail = OutageDetail(
             begin=period.begin,
             figures=worst,
             for_vendor=self.figures(down(counts, "vendor")) if open_ids else worst,
             disputed=open_ids,
-            mtbf=mean_time(account.up, len(starts)),
-            mtti=mean_time(account.up, sum(one.start <= end for one in of_all.interrupts)),
-            trend=laplace_trend(for_buyer.uptime_before(starts), account.up),
-            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1, dtype=np.float64)),
+            mtbf=mean_time(up, len(starts)),
+            mtti=mean_time(up, sum(interrupt.start <= end for interrupt in of_all.interrupts)),
+            trend=laplace_trend(for_buyer.uptime_before(starts), up),
+            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1)),
         )
         value, interval = self.value_of(detail)
         problems = tuple(_problems(detail))
@@ -156,13 +158,13 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             detail=detail,
         )
 
-    def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
+    def prove(self, evidence: ClauseEvidence, keys: Sequence[str]) -> Proof:
         """Check the chain of the outage log, and the raw answers that it names."""
-        proof = Proof([], [], [])
+        dossier, proof = evidence.campaign.folder, Proof([], [], [])
         if not (dossier / LOG).exists():
             return proof
         try:
-            log = load_log(dossier)
+            log = evidence.read(load_log)
         except InputError as err:
             return Proof([str(err)], [], [])
         too_large = {file.path for file in left_out(dossier)}
@@ -175,11 +177,12 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         return proof
 
     def section(self, verdict: ClauseVerdict) -> pages.Section:
-        detail = verdict.detail
+        detail: OutageDetail | None = verdict.detail
         if detail is None:
             return pages.Section()
-        facts, table = tuple(self._facts(detail)), _table(detail.figures.interrupts)
-        return pages.Section(facts, (self._timeline(detail),), (table,))
+        return pages.Section(
+            tuple(self._facts(detail)), (self._timeline(detail),), (_table(detail.figures.interrupts),)
+        )
 
     def _facts(self, detail: OutageDetail) -> Iterator[tuple[str, str]]:
         figures, trend, other, unit = detail.figures, detail.trend, detail.for_vendor, self.block.unit
@@ -200,18 +203,16 @@ class OutageClause(Clause, frozen=True, kw_only=True):
     def _timeline(self, detail: OutageDetail) -> pages.Chart:
         """Return a chart of the share of system or nodes that was down, or not observed, over the period."""
         begin, step_s = detail.begin, (max(detail.figures.end, detail.begin + 1) - detail.begin) / _BARS
-        columns = [[100 * share for share in shares] for shares in detail.shares]
         right, shapes = pages.WIDTH - 20, []
-        y = pages.Axis((0, max(1.0, *map(sum, columns))), pages.HEIGHT - pages.BOTTOM, pages.TOP, logarithmic=False)
-        width = (right - pages.LEFT) / _BARS
-        for number, column in enumerate(columns):
-            below = 0.0
-            for share, (name, colour) in zip(column, _CLASSES.items(), strict=True):
+        width, highest = (right - pages.LEFT) / _BARS, max(map(sum, detail.shares))
+        y = pages.Axis((0, max(1.0, highest)), pages.HEIGHT - pages.BOTTOM, pages.TOP, logarithmic=False)
+        for number, shares in enumerate(detail.shares):
+            x, minute = round(pages.LEFT + number * width, 1), _minute(begin + number * step_s)
+            levels = itertools.pairwise(y.at(level) for level in itertools.accumulate(shares, initial=0.0))
+            for (low, high), share, (name, colour) in zip(levels, shares, _CLASSES.items(), strict=True):
                 if share > 0:
-                    x, top = round(pages.LEFT + number * width, 1), y.at(below + share)
-                    title = f"{_minute(begin + number * step_s)}: {figure(share, 3)} % {name}"
-                    shapes.append(pages.Box(x, top, width, max(1.0, y.at(below) - top), colour, title=title))
-                    below += share
+                    title = f"{minute}: {figure(share, 3)} % {name}"
+                    shapes.append(pages.Box(x, high, width, max(1.0, low - high), colour, title=title))
         return pages.Chart(
             f"{self.text} (times)",
             f"{_minute(begin)} to {_minute(detail.figures.end)} UTC",
@@ -223,24 +224,20 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             right=right,
         )
 
-    @property
-    def test_document(self) -> dict[str, float] | None:
-        """Return the figures of the test of a reliability clause."""
-        return None
-
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
         """Return times in hours, of a clause about nodes in node-hours; an infinite bound is ``null``."""
-        detail = verdict.detail
+        detail: OutageDetail | None = verdict.detail
         if detail is None:
             return {}
-        means = {"mtbf": detail.mtbf, "mtti": detail.mtti}
+        figures = detail.figures
         document = {
             "begin": detail.begin,
-            "end": detail.figures.end,
-            "test": self.test_document,
-            "interrupts": len(detail.figures.interrupts),
-            "hours": asdict(detail.figures.account),
-            **{name: {"value": mean.value, "low": mean.low, "high": mean.high} for name, mean in means.items()},
+            "end": figures.end,
+            "test": figures.test and figures.test.document,
+            "interrupts": len(figures.interrupts),
+            "hours": asdict(figures.account),
+            "mtbf": asdict(detail.mtbf),
+            "mtti": asdict(detail.mtti),
             "trend": detail.trend,
             "disputed": detail.disputed,
         }
@@ -248,8 +245,11 @@ class OutageClause(Clause, frozen=True, kw_only=True):
 
 
 def _future_entries(log: OutageLog) -> Iterator[str]:
-    outages = [entry for entry in log.latest.values() if entry.what in OUTAGES and not entry.scheduled]
-    ids = [entry.id for entry in outages if entry.start and entry.start > entry.recorded]
+    ids = [
+        entry.id
+        for entry in log.latest.values()
+        if entry.what in OUTAGES and not entry.scheduled and entry.start and entry.start > entry.recorded
+    ]
     if ids:
         yield f"{_entries(ids)} begin after they were recorded: a clock was wrong"
 
@@ -300,14 +300,14 @@ def _minute(moment: float) -> str:
 def _table(interrupts: list[Outage]) -> Listing:
     rows = [
         (
-            _minute(one.start),
-            duration(one.end - one.start) if one.end > one.start else NOTHING,
-            folded(one.nodes) or "system",
-            one.cause,
-            (one.entries[0].attribution if one.entries else None) or NOTHING,
-            _listed([entry.id for entry in one.entries]),
+            _minute(interrupt.start),
+            duration(interrupt.end - interrupt.start) if interrupt.end > interrupt.start else NOTHING,
+            folded(interrupt.nodes) or "system",
+            interrupt.cause,
+            (interrupt.entries[0].attribution if interrupt.entries else None) or NOTHING,
+            _listed([entry.id for entry in interrupt.entries]),
         )
-        for one in interrupts[:_INTERRUPTS_SHOWN]
+        for interrupt in interrupts[:_INTERRUPTS_SHOWN]
     ]
     more = len(interrupts) - len(rows)
     note = f"and {counted(more, 'more interrupt')}; {LOG} has all entries" if more else ""

@@ -77,29 +77,21 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         block = self.block
         return demonstration_test(block.promised_h, block.least_h, block.buyer_risk, block.vendor_risk)
 
-    @property
-    def test_document(self) -> dict[str, float]:
-        test = self._test
-        risks = {"buyer_risk": test.buyer_risk, "vendor_risk": test.vendor_risk}
-        return {"length": test.length, "allowed": test.allowed, **risks}
-
     def plan(self, planning: Planning) -> ClausePlan:
         test, block, unit, observation = self._test, self.block, self.unit, planning.contract.observation
         nodes = len(observation.node_names) if observation and block.of == "nodes" else 1
         hours = test.length / nodes
         of_nodes = f" = {figure(hours)} h of {counted(nodes, 'node')}" if block.of == "nodes" else ""
         month = fixed_length(_MONTH_H * nodes, block.promised_h, block.least_h, block.buyer_risk)
-        promise = (
-            f"with {_percent(block.vendor_risk)} if the promise is {figure(promise_kept(month, block.vendor_risk))}"
-        )
+        promise = f"{_percent(block.vendor_risk)} with a promise of {figure(promise_kept(month, block.vendor_risk))}"
         lines = (
             f"uptime to observe: {figure(test.length)} {unit}{of_nodes}, {figure(hours / 24, 3)} days; outages and "
             "exclusions extend it",
             f"interrupts allowed: {test.allowed}; one more ends the test, and no test is accepted early",
             f"risks: {self._risks(test)}",
-            f"30 days allow {counted(month.allowed, 'interrupt')}: {self._risks(month)}, {promise} {unit}",
+            f"30 days allow {counted(month.allowed, 'interrupt')}: {self._risks(month)}, or {promise} {unit}",
         )
-        return ClausePlan(lines, {"unit": unit, "hours": hours, **self.test_document})
+        return ClausePlan(lines, {"unit": unit, "hours": hours, **test.document})
 
     def _risks(self, test: DemonstrationTest) -> str:
         return (
@@ -121,7 +113,7 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         done = f"{figure(down.uptime[-1])} of {figure(test.length)} {self.unit} of the test are done"
         lacking = f"{done}, with {counted(len(interrupts), 'interrupt')}"
         account = down.account(max(end, down.period.begin + 1))
-        return outage_clause.OutageFigures(met, lacking, end, account, interrupts)
+        return outage_clause.OutageFigures(met, lacking, end, account, interrupts, test)
 
     def value_of(self, detail: outage_clause.OutageDetail) -> tuple[float | None, Interval]:
         mean = detail.mtbf

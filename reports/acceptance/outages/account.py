@@ -272,10 +272,10 @@ class Downtime:
         return int(np.ceil(self.period.begin + first + share * (last - first)))
 
     def shares(self, edges: npt.NDArray[np.float64]) -> list[list[float]]:
-        """Return, between each two of ``edges``, the share of each class and of time that was not observed."""
+        """Return, between each two of ``edges``, the share of each class and of time not observed, in per cent."""
         chosen = self._seconds[[*CLASSES, NOT_OBSERVED]]
         seconds = [np.interp(edges - self.period.begin, self.edges, total) for total in chosen]
-        shares: list[list[float]] = (np.diff(seconds) / self._units / np.diff(edges)).T.tolist()
+        shares: list[list[float]] = (100 * np.diff(seconds) / self._units / np.diff(edges)).T.tolist()
         return shares
 
     @functools.cached_property

@@ -36,6 +36,11 @@ class DemonstrationTest:
     allowed: int
 
     @property
+    def document(self) -> dict[str, float]:
+        risks = {"buyer_risk": self.buyer_risk, "vendor_risk": self.vendor_risk}
+        return {"length": self.length, "allowed": self.allowed, **risks}
+
+    @property
     def buyer_risk(self) -> float:
         return acceptance(self.allowed, self.length, self.least)
 

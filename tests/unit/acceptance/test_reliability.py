@@ -65,8 +65,8 @@ def test_thirty_days_keep_the_buyers_risk_alone():
     assert fixed_length(32 * 720, 6000, 2000, 0.1).allowed == 6
 
 
-def test_short_length_has_no_test():
-    assert fixed_length(200, 300, 100, 0.1) is None
+def test_short_length_allows_no_interrupt():
+    assert fixed_length(200, 300, 100, 0.1).allowed == 0
 
 
 def test_characteristic_of_thirty_days_and_five_interrupts():
