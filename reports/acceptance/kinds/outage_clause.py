@@ -23,11 +23,9 @@ from reports.acceptance.outages.account import (
     Downtime,
     Favour,
     Outage,
+    OutageRules,
     Place,
     TimeAccount,
-    disputed,
-    outages_of,
-    period_of,
 )
 from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
 from reports.acceptance.outages.statistics import (
@@ -120,18 +118,18 @@ class OutageClause(Clause, frozen=True, kw_only=True):
 
     def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         """Judge the clause by the log; judge disputed entries both ways."""
-        terms, parties = evidence.contract.observation, tuple(evidence.contract.parties)
-        assert terms
-        log, counts = evidence.read(load_log), self.block.counts
+        contract, log, counts = evidence.contract, evidence.read(load_log), self.block.counts
+        assert contract.observation
+        rules = OutageRules(log, tuple(contract.parties), contract.observation)
         verdict = ClauseVerdict(self, None, remarks=(*log.remarks, *_future_entries(log)))
-        period = period_of(log, parties, terms)
+        period = rules.period()
         if isinstance(period, str):
             return replace(verdict, problems=(period,))
 
         def down(counts: Counts, favour: Favour) -> Downtime:
-            return Downtime(outages_of(log, parties, terms, counts, favour), terms, period, self.block.of)
+            return Downtime(rules.outages(counts, favour), rules.terms, period, self.block.of)
 
-        for_buyer, open_ids = down(counts, "buyer"), disputed(log, parties, counts)
+        for_buyer, open_ids = down(counts, "buyer"), rules.disputed(counts)
         worst = self.figures(for_buyer)
         # Where nothing was taken out, the interrupts that count are all.
         of_all = down("all", "buyer") if for_buyer.removes else for_buyer

@@ -7,7 +7,7 @@ import bisect
 import functools
 import itertools
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,88 +83,90 @@ class Period:
     observed: Spans
 
 
-def period_of(log: OutageLog, parties: Sequence[str], terms: OutageTerms) -> Period | str:
-    """Return the period, or the reason why there is none. Silence is not observed time.
+@dataclass(frozen=True)
+class OutageRules:
+    """Derive the period and the outages of a log from the terms of a contract, with the agreements of its parties."""
 
-    A line by hand counts as observed time when all parties agreed to it.
-    """
-    entries = {
-        what: [entry for entry in log.latest.values() if entry.what == what]
-        for what in ("begin", "observed", "not_observed")
-    }
-    begins = entries["begin"]
-    if len(begins) != 1:
-        numbers = ", ".join(entry.id for entry in begins) or "no entry"
-        return f"the outage log begins the period {len(begins)} times ({numbers}): expected once"
-    if log.lacking(begins[0], parties):
-        return f"not all parties agreed to the beginning of the period, entry {begins[0].id}"
-    seen = [entry for entry in entries["observed"] if entry.source != "hand" or not log.lacking(entry, parties)]
-    last = max((entry.ends or entry.begins for entry in seen), default=0)
-    observed, missing = (
-        union([entry.begins for entry in group], [last if entry.ends is None else entry.ends for entry in group])
-        for group in (seen, entries["not_observed"])
-    )
-    moments = np.sort(np.concatenate((*observed, *missing)))
-    starts, ends = runs(moments, ((depth(observed, moments) > 0) & (depth(missing, moments) == 0))[:-1])
-    begin = begins[0].begins + round(terms.burn_in_h * HOUR_S)
-    end = int(ends[-1]) if len(ends) else begin
-    if end <= begin:
-        return "nothing was observed after the burn-in"
-    return Period(begin, end, union(np.maximum(starts, begin) - begin, ends - begin))
+    log: OutageLog
+    parties: Sequence[str]
+    terms: OutageTerms
 
+    def period(self) -> Period | str:
+        """Return the period, or the reason why there is none. Silence is not observed time.
 
-def _is_open(log: OutageLog, entry: LogEntry, parties: Sequence[str], counts: Counts) -> bool:
-    """Return whether an outage is judged both ways: a party did not agree, or the outage is not attributed."""
-    settled = entry.what == "void" or entry.exclusion or entry.scheduled or entry.attribution or counts != "vendor"
-    return not settled or bool(log.lacking(entry, parties))
+        A line by hand counts as observed time when all parties agreed to it.
+        """
+        begins, seen, silence = (
+            [entry for entry in self.log.latest.values() if entry.what == what]
+            for what in ("begin", "observed", "not_observed")
+        )
+        if len(begins) != 1:
+            numbers = ", ".join(entry.id for entry in begins) or "no entry"
+            return f"the outage log begins the period {len(begins)} times ({numbers}): expected once"
+        if self._lacking(begins[0]):
+            return f"not all parties agreed to the beginning of the period, entry {begins[0].id}"
+        seen = [entry for entry in seen if entry.source != "hand" or not self._lacking(entry)]
+        last = max((entry.ends or entry.begins for entry in seen), default=0)
+        observed, missing = (
+            union([entry.begins for entry in group], [last if entry.ends is None else entry.ends for entry in group])
+            for group in (seen, silence)
+        )
+        moments = np.sort(np.concatenate((*observed, *missing)))
+        starts, ends = runs(moments, ((depth(observed, moments) > 0) & (depth(missing, moments) == 0))[:-1])
+        begin = begins[0].begins + round(self.terms.burn_in_h * HOUR_S)
+        end = int(ends[-1]) if len(ends) else begin
+        if end <= begin:
+            return "nothing was observed after the burn-in"
+        return Period(begin, end, union(np.maximum(starts, begin) - begin, ends - begin))
 
+    def disputed(self, counts: Counts) -> list[str]:
+        """Return the ids of the entries that are judged both ways."""
+        kinds, entries = (*OUTAGES, "void"), self.log.latest.values()
+        return [entry.id for entry in entries if entry.what in kinds and self._is_open(entry, counts)]
 
-def disputed(log: OutageLog, parties: Sequence[str], counts: Counts) -> list[str]:
-    """Return the ids of the entries that are judged both ways."""
-    kinds = (*OUTAGES, "void")
-    return [entry.id for entry in log.latest.values() if entry.what in kinds and _is_open(log, entry, parties, counts)]
+    def outages(self, counts: Counts, favour: Favour) -> list[Outage]:
+        """Return every outage with its class; leave out void ones."""
+        outages = []
+        for entry in self.log.latest.values():
+            is_open = self._is_open(entry, counts)
+            if entry.what == "void" and is_open and favour == "buyer":
+                # An entry that only one party took back still counts for the other.
+                versions = (version for version in self.log.versions(entry) if version.what != "void")
+                entry = next(versions, entry)  # noqa: PLW2901
+            if entry.what not in OUTAGES:
+                continue
+            other = counts == "vendor" and entry.attribution not in ("vendor", None)
+            removed = counts != "all" and (other or entry.exclusion in self.terms.exclusions)
+            kind = REMOVED if (favour == "vendor" if is_open else removed) else COUNTED
+            start, end = entry.begins, _FOREVER if entry.ends is None else entry.ends
+            agreed = entry.scheduled and not is_open
+            noticed = self._noticed(entry) if agreed else []
+            edges = [start, *(min(max(edge, start), end) for edge in noticed), end]
+            for (first, last), part in zip(itertools.pairwise(edges), itertools.cycle((kind, SCHEDULED)), strict=False):
+                if first < last or not agreed:
+                    outages.append(Outage(first, last, (entry,), part))
+        return outages
 
+    def _lacking(self, entry: LogEntry) -> list[str]:
+        return self.log.lacking(entry, self.parties)
 
-def outages_of(
-    log: OutageLog, parties: Sequence[str], terms: OutageTerms, counts: Counts, favour: Favour
-) -> list[Outage]:
-    """Return every outage with its class; leave out void ones."""
-    outages = []
-    for entry in log.latest.values():
-        undecided = _is_open(log, entry, parties, counts)
-        if entry.what == "void" and undecided and favour == "buyer":
-            # An entry that only one party took back still counts for the other.
-            entry = next((version for version in log.versions(entry) if version.what != "void"), entry)  # noqa: PLW2901
-        if entry.what not in OUTAGES:
-            continue
-        start, end = entry.begins, _FOREVER if entry.ends is None else entry.ends
-        other = counts == "vendor" and entry.attribution not in ("vendor", None)
-        removed = counts != "all" and (other or entry.exclusion in terms.exclusions)
-        kind = REMOVED if (favour == "vendor" if undecided else removed) else COUNTED
-        if undecided or not entry.scheduled:
-            outages.append(Outage(start, end, (entry,), kind))
-            continue
-        for first, last in _noticed(log, entry, parties, terms):
-            if max(first, start) < min(last, end):
-                outages.append(Outage(max(first, start), min(last, end), (entry,), SCHEDULED))
-                if start < first:
-                    outages.append(Outage(start, first, (entry,), kind))
-                start = last
-        if start < end:
-            outages.append(Outage(start, end, (entry,), kind))
-    return outages
+    def _is_open(self, entry: LogEntry, counts: Counts) -> bool:
+        """Return whether an outage is judged both ways: a party did not agree, or the outage is not attributed."""
+        settled = entry.what == "void" or entry.exclusion or entry.scheduled or entry.attribution or counts != "vendor"
+        return not settled or bool(self._lacking(entry))
 
-
-def _noticed(log: OutageLog, entry: LogEntry, parties: Sequence[str], terms: OutageTerms) -> Iterator[tuple[int, int]]:
-    """Yield the times for which all parties had agreed to a version of ``entry`` long enough before it began."""
-    noticed = [
-        version
-        for version in log.versions(entry)
-        if version.scheduled
-        and not log.lacking(version, parties)
-        and max(log.agreed[party][version.number] for party in parties) <= version.begins - terms.notice_h * HOUR_S
-    ]
-    return pairs(union([version.begins for version in noticed], [version.ends or 0 for version in noticed]))
+    def _noticed(self, entry: LogEntry) -> list[int]:
+        """Return starts and ends of the times to which all parties agreed long enough before they began, in order."""
+        noticed = [
+            version
+            for version in self.log.versions(entry)
+            if version.scheduled
+            and not self._lacking(version)
+            and max(self.log.agreed[party][version.number] for party in self.parties)
+            <= version.begins - self.terms.notice_h * HOUR_S
+        ]
+        spans = union([version.begins for version in noticed], [version.ends or 0 for version in noticed])
+        return [edge for span in pairs(spans) for edge in span]
 
 
 class Downtime:
