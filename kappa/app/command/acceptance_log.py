@@ -124,7 +124,7 @@ def _add(options: argparse.Namespace) -> int:
     cleared = {name: _CLEARED[name] for name in options.clear}
     given = {name: value for name, value in vars(options).items() if name in Draft.__struct_fields__}
     with writing(options.folder) as log:
-        (number,) = log.append([draft_by_hand(log.log, terms, options.party[0], {**cleared, **given})])
+        (number,) = log.append([draft_by_hand(log, terms, options.party[0], {**cleared, **given})])
     say(f"line {number}: {options.what}; it counts once all parties agree: kappa acceptance log DIR agree {number} …")
     return 0
 
@@ -148,7 +148,7 @@ def _agree(options: argparse.Namespace) -> int:
 
     _contract(options)
     with writing(options.folder) as log:
-        ids = tuple(str(number) for number in log.log.latest if any(number in numbers for numbers in options.ids))
+        ids = tuple(str(number) for number in log.latest if any(number in numbers for numbers in options.ids))
         if not ids:
             raise InputError("there is no such entry, or it was corrected before: see kappa acceptance log DIR show")
         log.append([Draft(by=party, source="hand", what="agreement", about=ids) for party in options.party])

@@ -30,7 +30,7 @@ from reports.acceptance.campaign.slurm_answers import (
     parse_nodes,
 )
 from reports.acceptance.kinds.clause import Contract
-from reports.acceptance.outages.log import Draft, LogEntry, LogWriter, OutageLog, utc, writing
+from reports.acceptance.outages.log import Draft, LogEntry, OutageLog, utc, writing
 from reports.acceptance.outages.terms import OutageTerms
 
 BY = "kappa"
@@ -51,16 +51,16 @@ def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) ->
     assert contract.observation
     # Slurm's times have no zone: in local time an hour of autumn would be there twice.
     commands.environment |= {"TZ": "UTC", "SLURM_TIME_FORMAT": "standard"}
-    with writing(folder) as writer:
-        return _Collection(results_folder(contract.system), contract.observation, commands, writer).run()
+    with writing(folder) as log:
+        return _Collection(results_folder(contract.system), contract.observation, commands, log).run()
 
 
 class _Collection:
-    def __init__(self, results: pathlib.Path, terms: OutageTerms, commands: NodeCommands, writer: LogWriter) -> None:
-        self.results, self.terms, self.commands, self.writer = results, terms, commands, writer
+    def __init__(self, results: pathlib.Path, terms: OutageTerms, commands: NodeCommands, log: OutageLog) -> None:
+        self.results, self.terms, self.commands, self.log = results, terms, commands, log
         self.names = frozenset(terms.node_names)
         self.now = int(time.time())
-        self.since = _observed_until(writer.log)
+        self.since = _observed_until(log)
         self.lines: list[str] = []
         self.raw: dict[str, str] = {}
 
@@ -69,12 +69,12 @@ class _Collection:
             self._drafts(source) for source in (self._of_accounting, self._of_controller, self._of_actions)
         )
         drafts = [draft for entries in (of_accounting, *others) for draft in entries or ()]
-        fresh = [*_new_entries(self.writer.log, drafts)]
+        fresh = [*_new_entries(self.log, drafts)]
         if of_accounting is None:
             self.lines.append("the time since the last collection is not observed yet; collect again")
         else:
             fresh += self._observed()
-        numbers = self.writer.append(fresh, self.now) if fresh else []
+        numbers = self.log.append(fresh, self.now) if fresh else []
         self.lines += [f"line {number}: {_described(draft)}" for number, draft in zip(numbers, fresh, strict=True)]
         return self.lines, of_accounting is not None
 
@@ -92,8 +92,8 @@ class _Collection:
         :raises CommandError: see ``NodeCommands.run``.
         """
         answer = self.commands.run(command)
-        stamp = f"{name}-{utc(self.now):%Y%m%dT%H%M%SZ}-{self.writer.log.lines + 1}"
-        self.raw[name] = keep_raw(self.writer.folder, stamp, answer)
+        stamp = f"{name}-{utc(self.now):%Y%m%dT%H%M%SZ}-{self.log.lines + 1}"
+        self.raw[name] = keep_raw(self.log.folder, stamp, answer)
         return answer
 
     def _of_accounting(self) -> Iterator[Draft]:
@@ -133,7 +133,7 @@ class _Collection:
 
     def _of_boots(self, events: Sequence[NodeEvent]) -> Iterator[Draft]:
         """Yield nodes that were booted since the last collection without an event of Slurm."""
-        kept = sorted((self.writer.folder / RAW).glob("scontrol-*.txt"))
+        kept = sorted((self.log.folder / RAW).glob("scontrol-*.txt"))
         before = parse_nodes(read_text(kept[-1], MAX_REPORT_BYTES)) if kept else []
         boots = {start.node: start.boot for start in before}
         for start in parse_nodes(self._ask("scontrol", NODE_COMMAND)):
@@ -161,7 +161,7 @@ class _Collection:
 
     def _of_controller(self) -> Iterator[Draft]:
         """Yield an outage of slurmctld that begins, or ends, or was over before this collection."""
-        entries = self.writer.log.latest.values()
+        entries = self.log.latest.values()
         silent = [entry for entry in entries if entry.by == BY and entry.source == _CONTROLLER and entry.end is None]
         try:
             started = parse_config(self._ask("config", CONFIG_COMMAND)).started
@@ -192,7 +192,7 @@ class _Collection:
         """Yield the time since the last collection; a silence that was too long was not observed."""
         since, gap_h, gap = self.now if self.since is None else self.since, self.terms.gap_h, ""
         if self.now < since:
-            if all(entry.what != "observed" for entry in self.writer.log.latest.values()):
+            if all(entry.what != "observed" for entry in self.log.latest.values()):
                 self.lines.append("the period has not begun")
                 return
             gap = "the clock was set back"

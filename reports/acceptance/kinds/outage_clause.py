@@ -166,7 +166,7 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         except InputError as err:
             return Proof([str(err)], [], [])
         too_large = {file.path for file in left_out(dossier)}
-        proof.problems.extend(line for line in altered_raw(dossier, log) if line.rpartition(" ")[2] not in too_large)
+        proof.problems.extend(line for line in altered_raw(log) if line.rpartition(" ")[2] not in too_large)
         proof.good.append(
             f"{LOG}: {log.lines} lines, each with the hash of the line before; the last is {log.last_hash}"
         )

@@ -5,7 +5,7 @@ import datetime
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT
 from reports.acceptance.judge import judge
-from reports.acceptance.outages.log import Draft, LogWriter, writing
+from reports.acceptance.outages.log import Draft, OutageLog, writing
 
 BEGIN = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
 PARTIES = ("buyer", "vendor")
@@ -45,7 +45,7 @@ def at(hours):
 class Month:
     """A log that is being written; every line that both parties agree to unless it says who does."""
 
-    def __init__(self, writer: LogWriter):
+    def __init__(self, writer: OutageLog):
         self.writer = writer
 
     def add(self, what, start, end=None, agreed=PARTIES, recorded=None, nodes=(), **fields):

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import LockedError
 from reports.acceptance.campaign.chained_lines import keep_raw
 from reports.acceptance.campaign.layout import LOG, RAW, WEEKS
 from reports.acceptance.campaign.signature import sha256
@@ -123,13 +124,11 @@ def test_clock_ahead_is_remarked(campaign):
     assert any(f"({LINES + 1}) begin after they were recorded" in remark for remark in verdicts(campaign)["S"].remarks)
 
 
-def test_second_writer_is_refused(campaign):
-    with (
-        writing(campaign.folder),
-        pytest.raises(InputError, match="another process writes it"),
-        writing(campaign.folder),
-    ):
-        pass
+def test_log_that_is_being_written_is_held(campaign):
+    with writing(campaign.folder):
+        for hold in (writing(campaign.folder), campaign.at_rest()):
+            with pytest.raises(LockedError), hold:
+                pass
 
 
 def test_cut_off_line_is_set_aside(campaign):
@@ -167,11 +166,11 @@ def test_altered_raw_answer_is_found(campaign):
     with writing(campaign.folder) as writer:
         writer.append([entry(evidence=(evidence, "raw/sacctmgr-1.txt:1"))])
     log = load_log(campaign.folder)
-    assert not altered_raw(campaign.folder, log)
+    assert not altered_raw(log)
     (campaign.folder / RAW / "sacctmgr-1.txt").write_text("node3|…\n")
-    assert altered_raw(campaign.folder, log) == ["altered since the outage log named it: raw/sacctmgr-1.txt"]
+    assert altered_raw(log) == ["altered since the outage log named it: raw/sacctmgr-1.txt"]
     (campaign.folder / RAW / "sacctmgr-1.txt").unlink()
-    assert altered_raw(campaign.folder, log) == ["missing, though the outage log names it: raw/sacctmgr-1.txt"]
+    assert altered_raw(log) == ["missing, though the outage log names it: raw/sacctmgr-1.txt"]
 
 
 def test_altered_line_of_a_dossier_is_found(campaign, tmp_path):
