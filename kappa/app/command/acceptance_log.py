@@ -37,7 +37,9 @@ def add_arguments(to: CommandParser) -> None:
     to.describe(__doc__)
     to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder of the acceptance run")
     to.add_argument("--contract", metavar="FILE", type=pathlib.Path, help="the contract of a folder that has none yet")
-    to.add_command("collect", "ask Slurm, keep its answers in DIR/raw, append entries", _add_collect)
+    to.add_command(
+        "collect", "ask Slurm, keep its answers in DIR/raw, append entries", lambda to: to.set_defaults(act=_collect)
+    )
     to.add_command("add", "append an entry or a correction by hand", _add_add)
     to.add_command("agree", "agree to entries", _add_agree)
     to.add_command("show", "print entries, and who agreed", _add_show)
@@ -68,10 +70,6 @@ def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
     if contract.observation is None:
         raise InputError(f"{clean(str(kept))} has no contract.observation, so no outage log")
     return contract, contract.observation
-
-
-def _add_collect(to: CommandParser) -> None:
-    to.set_defaults(act=_collect)
 
 
 def _collect(options: argparse.Namespace) -> int:

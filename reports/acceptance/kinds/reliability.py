@@ -45,6 +45,11 @@ class ReliabilityTerms(outage_clause.OutageBlock, frozen=True, forbid_unknown_fi
     def __post_init__(self) -> None:
         if self.promised_h < 1.05 * self.least_h:
             raise ValueError("expected promised_h of at least 1.05 x least_h: a test of nearer values takes too long")
+        self.test  # noqa: B018 (refuses risks that no test keeps)
+
+    @property
+    def test(self) -> DemonstrationTest:
+        return demonstration_test(self.promised_h, self.least_h, self.buyer_risk, self.vendor_risk)
 
 
 class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="reliability"):
@@ -72,13 +77,9 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
     def required(self) -> str:
         return f"{self.limit}, promised {figure(self.block.promised_h)} {self.unit}"
 
-    @property
-    def _test(self) -> DemonstrationTest:
-        block = self.block
-        return demonstration_test(block.promised_h, block.least_h, block.buyer_risk, block.vendor_risk)
-
     def plan(self, planning: Planning) -> ClausePlan:
-        test, block, unit, observation = self._test, self.block, self.unit, planning.contract.observation
+        block, unit, observation = self.block, self.unit, planning.contract.observation
+        test = block.test
         nodes = len(observation.node_names) if observation and block.of == "nodes" else 1
         hours = test.length / nodes
         of_nodes = f" = {figure(hours)} h of {counted(nodes, 'node')}" if block.of == "nodes" else ""
@@ -101,15 +102,13 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
 
     def figures(self, down: Downtime) -> outage_clause.OutageFigures:
         """Return the figures at the end of the test: at its length, or at one interrupt more than it allows."""
-        test = self._test
+        test = self.block.test
         reached = down.reaches(test.length)
-        end = down.period.end if reached is None else reached
-        interrupts = [one for one in down.interrupts if one.start < end]
-        failed = len(interrupts) > test.allowed
-        if failed:
+        end, met = (down.period.end, None) if reached is None else (reached, True)
+        interrupts = [interrupt for interrupt in down.interrupts if interrupt.start < end]
+        if len(interrupts) > test.allowed:
             interrupts = interrupts[: test.allowed + 1]
-            end = interrupts[-1].start
-        met = False if failed else None if reached is None else True
+            end, met = interrupts[-1].start, False
         done = f"{figure(down.uptime[-1])} of {figure(test.length)} {self.unit} of the test are done"
         lacking = f"{done}, with {counted(len(interrupts), 'interrupt')}"
         account = down.account(max(end, down.period.begin + 1))
@@ -130,15 +129,14 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         return f"{counted(len(figures.interrupts), 'interrupt')} in {figure(figures.account.up)} {self.unit}{mtbf}"
 
     def section(self, verdict: ClauseVerdict) -> pages.Section:
-        section, test = super().section(verdict), self._test
+        section, test = super().section(verdict), self.block.test
         length = f"{figure(test.length)} {self.unit} of uptime, at most {counted(test.allowed, 'interrupt')}"
-        risks = f"risks: buyer {_percent(test.buyer_risk)}, vendor {_percent(test.vendor_risk)}"
-        facts = (("Test", f"{length}; {risks}"), *section.facts)
+        facts = (("Test", f"{length}; {self._risks(test)}"), *section.facts)
         return replace(section, facts=facts, charts=(self._characteristic(), *section.charts))
 
     def _characteristic(self) -> pages.Chart:
         """Return a chart of the probability of acceptance over the MTBF."""
-        test, right = self._test, pages.WIDTH - 20
+        test, right = self.block.test, pages.WIDTH - 20
         steps = [test.least * (test.promised / test.least) ** (step / 25 - 1) for step in range(76)]
         x = pages.Axis(steps, pages.LEFT, right, logarithmic=True)
         y = pages.Axis((0, 1), pages.HEIGHT - pages.BOTTOM, pages.TOP)

@@ -19,10 +19,6 @@ LEAST_FOR_TREND = 4
 _MOST_INTERRUPTS = 100_000
 
 
-class RisksError(ValueError):
-    """No test of a usable length keeps both risks."""
-
-
 @dataclass(frozen=True)
 class DemonstrationTest:
     """A test of ``length``, in which a machine may have ``allowed`` interrupts; the risks are those it reaches.
@@ -64,7 +60,7 @@ def demonstration_test(promised: float, least: float, buyer_risk: float, vendor_
 
     The package ``reliability`` steps back one interrupt, which exceeds the vendor's risk; this does not.
 
-    :raises RisksError: it would allow more than 100,000 interrupts.
+    :raises ValueError: it would allow more than 100,000 interrupts.
     """
 
     def test(allowed: int) -> DemonstrationTest:
@@ -75,7 +71,7 @@ def demonstration_test(promised: float, least: float, buyer_risk: float, vendor_
     while test(high).vendor_risk > vendor_risk:
         low, high = high, 2 * high
         if high > _MOST_INTERRUPTS:
-            raise RisksError(f"no test of at most {_MOST_INTERRUPTS:,} interrupts tells {promised:g} from {least:g}")
+            raise ValueError(f"no test of at most {_MOST_INTERRUPTS:,} interrupts tells {promised:g} from {least:g}")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if test(middle).vendor_risk <= vendor_risk else (middle, high)

@@ -48,6 +48,7 @@ def test_terms_and_clauses_are_read(load):
         ("least_nodes: 3", "least_nodes: 5", 6, "expected least_nodes of at most the 4 nodes"),
         ("promised_h: 300", "promised_h: 100", 13, "expected promised_h of at least 1.05 x least_h"),
         ("vendor_risk: 0.1", "vendor_risk: 0.5", 13, "expected a risk above 0 and below 0.5, found 0.5"),
+        ("300, least_h: 100, buyer_risk: 0.1", "105, least_h: 100, buyer_risk: 1.0e-300", 13, "no test of at most"),
         ("vendor_risk: 0.1", "vendor_risk: 10", 13, "expected a risk above 0 and below 0.5, found 10"),
         ("of: system", "of: racks", 13, "expected system or nodes, found 'racks'"),
         ("least: 98", "least: 101", 19, "expected per cent"),
