@@ -185,8 +185,9 @@ class _Collection:
         """Return an outage of nodes, unless ``fields`` say else. ``key`` is the same in each collection."""
         raw = self.raw.get(source, "").partition("=")[0]
         fields = {"what": "node_interrupt", "evidence": (key, raw) if raw else (key,), **fields}
-        times = {"start": utc(start), "end": None if end is None else utc(end)}
-        return Draft(by=BY, source=source, nodes=nodes, note=one_line(note, 300), **times, **fields)
+        end_time = None if end is None else utc(end)
+        note = one_line(note, 300)
+        return Draft(by=BY, source=source, nodes=nodes, start=utc(start), end=end_time, note=note, **fields)
 
     def _observed(self) -> Iterator[Draft]:
         """Yield the time since the last collection; a silence that was too long was not observed."""

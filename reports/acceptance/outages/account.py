@@ -193,7 +193,7 @@ class Downtime:
         lanes += [self._too_few(self._down(by_class[kind:]), long_s) for kind in (COUNTED, REMOVED, SCHEDULED)]
         nodes = [self._down(by_class[: kind + 1]) for kind in CLASSES] if of == "nodes" else []
         times = [times for spans in (period.observed, *lanes, *nodes) for times in spans]
-        self.edges = np.unique(np.concatenate(([0, self._length], *times)))
+        self.edges = np.sort(np.concatenate(([0, self._length], *times)))
         moments = self.edges[:-1]
         self._lanes = np.full(len(moments), len(_LANES) - 1)
         for number in reversed(range(len(lanes))):

@@ -124,7 +124,8 @@ class OutageLog(LineChain):
 
     def lacking(self, entry: LogEntry, parties: Sequence[str]) -> list[str]:
         """Return the parties that did not agree to ``entry``."""
-        return [party for party in parties if entry.number not in self.agreed.get(party, ())]
+        number = entry.number
+        return [party for party in parties if number not in self.agreed.get(party, ())]
 
     def take(self, line: LogEntry) -> None:
         """Add the next line of the chain.

@@ -5,6 +5,7 @@ MIL-HDBK-781 and IEC 61124, with a fixed length; the intervals belong to a test 
 Durations have any one unit: hours, or node-hours.
 """
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,16 +67,12 @@ def demonstration_test(promised: float, least: float, buyer_risk: float, vendor_
     def test(allowed: int) -> DemonstrationTest:
         return DemonstrationTest(promised, least, length_of(allowed, least, buyer_risk), allowed)
 
-    # The vendor's risk falls with the interrupts that are allowed: find the first that keeps it by bisection.
-    low, high = -1, 1
-    while test(high).vendor_risk > vendor_risk:
-        low, high = high, 2 * high
-        if high > _MOST_INTERRUPTS:
-            raise ValueError(f"no test of at most {_MOST_INTERRUPTS:,} interrupts tells {promised:g} from {least:g}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if test(middle).vendor_risk <= vendor_risk else (middle, high)
-    return test(high)
+    # The vendor's risk falls with the interrupts that are allowed.
+    counts = range(_MOST_INTERRUPTS + 1)
+    allowed = bisect.bisect_left(counts, True, key=lambda count: test(count).vendor_risk <= vendor_risk)
+    if allowed > _MOST_INTERRUPTS:
+        raise ValueError(f"no test of at most {_MOST_INTERRUPTS:,} interrupts tells {promised:g} from {least:g}")
+    return test(allowed)
 
 
 def fixed_length(length: float, promised: float, least: float, buyer_risk: float) -> DemonstrationTest:
