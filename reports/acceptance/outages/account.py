@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reports.acceptance.outages.log import OUTAGES, UNKNOWN, LogEntry, OutageLog
 from reports.acceptance.outages.spans import Flags, Seconds, Spans, depth, pairs, runs, union
@@ -32,8 +33,7 @@ _TOO_FEW_NODES = 3
 _FOREVER = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
+class Outage(Struct, frozen=True, gc=False):
     """An outage of one class, or several that are one interrupt; ``start`` to ``end`` in seconds since 1970.
 
     ``entries`` may be empty if too few nodes were usable.
