@@ -72,14 +72,15 @@ class Month:
 
 
 def written(folder, fill, observed_h=MONTH_H, contract=CONTRACT_TEXT):
-    """A campaign whose log ``fill`` has written, observed to ``observed_h``."""
+    """A campaign whose log ``fill`` has written, observed to ``observed_h``; 0: not observed."""
     folder.mkdir(parents=True)
     (folder / CONTRACT).write_text(contract)
     with writing(folder) as writer:
         month = Month(writer)
         month.add("begin", 0, recorded=-100)
         fill(month)
-        month.add("observed", 0, observed_h)
+        if observed_h:
+            month.add("observed", 0, observed_h)
     return Campaign(folder)
 
 

@@ -51,7 +51,7 @@ def changed(number):
 
 
 @pytest.mark.parametrize(
-    ("damaged", "words"),
+    ("damaged", "problem"),
     [
         (changed(1), "line 1: it was changed after line 2"),
         (changed(7), "line 7: it was changed after line 8"),
@@ -64,15 +64,15 @@ def changed(number):
         (lambda lines: [*lines, b"x" * (1 << 21)], "line 37: longer than"),
     ],
 )
-def test_damaged_log_is_refused_with_the_line(campaign, damaged, words):
+def test_damaged_log_is_refused_with_the_line(campaign, damaged, problem):
     rewrite(campaign, damaged(lines_of(campaign)))
-    with pytest.raises(InputError, match=rf"outages\.jsonl: {words}"):
+    with pytest.raises(InputError, match=rf"outages\.jsonl: {problem}"):
         load_log(campaign.folder)
 
 
-def refused(campaign, draft, words):
+def refused(campaign, draft, problem):
     before = lines_of(campaign)
-    with writing(campaign.folder) as writer, pytest.raises(InputError, match=words):
+    with writing(campaign.folder) as writer, pytest.raises(InputError, match=problem):
         writer.append([draft])
     assert lines_of(campaign) == before
 
@@ -107,8 +107,8 @@ def test_daylight_saving_makes_no_jump(tmp_path):
     end = datetime.datetime(2026, 10, 25, 2, 30, tzinfo=winter)
     with writing(tmp_path / "campaign") as writer:
         (number,) = writer.append([entry(start=start, end=end)])
-    found = load_log(tmp_path / "campaign").latest[number]
-    assert found.ends - found.begins == 3600
+    night = load_log(tmp_path / "campaign").latest[number]
+    assert night.ends - night.begins == 3600
 
 
 def test_clock_set_back_is_remarked(campaign):

@@ -56,8 +56,8 @@ def test_dossier_shows_times_interrupts_and_disputes(tmp_path):
 
 
 def test_interval_without_an_interrupt_is_one_sided(tmp_path):
-    found = verdicts(written(tmp_path / "campaign", lambda month: None))["S"]
-    assert found.value is None and found.interval.low is None and "90 %" in found.interval.method
+    verdict = verdicts(written(tmp_path / "campaign", lambda month: None))["S"]
+    assert verdict.value is None and verdict.interval.low is None and "90 %" in verdict.interval.method
 
 
 @pytest.fixture

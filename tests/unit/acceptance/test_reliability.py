@@ -62,9 +62,6 @@ def test_thirty_days_keep_the_buyers_risk_alone():
     assert (test.buyer_risk, test.vendor_risk) == (pytest.approx(0.072, abs=5e-4), pytest.approx(0.221, abs=5e-4))
     assert promise_kept(test, 0.1) == pytest.approx(413, abs=0.5)
     assert fixed_length(32 * 720, 6000, 2000, 0.1).allowed == 6
-
-
-def test_short_length_allows_no_interrupt():
     assert fixed_length(200, 300, 100, 0.1).allowed == 0
 
 
