@@ -26,7 +26,6 @@ from kappa.core.ground.folders import site_folder
 if TYPE_CHECKING:
     from reports.acceptance.kinds.clause import Contract
     from reports.acceptance.outages.log import LogEntry
-    from reports.acceptance.outages.terms import OutageTerms
 
 # Kinds of entries that a party may write; only Kappa writes the others.
 _BY_HAND = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
@@ -52,7 +51,12 @@ def _nodes(text: str) -> tuple[str, ...]:
     return unfolded(text, MAX_NODES)
 
 
-def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
+def _range(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _contract(options: argparse.Namespace) -> Contract:
     from reports.acceptance.campaign.folder import Campaign
     from reports.acceptance.campaign.layout import CONTRACT
     from reports.acceptance.contract import binding_contract, freeze
@@ -69,7 +73,7 @@ def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
             raise InputError(f"--party {clean(party)}: expected one of {', '.join(contract.parties)}")
     if contract.observation is None:
         raise InputError(f"{clean(str(kept))} has no contract.observation, so no outage log")
-    return contract, contract.observation
+    return contract
 
 
 def _collect(options: argparse.Namespace) -> int:
@@ -78,7 +82,7 @@ def _collect(options: argparse.Namespace) -> int:
     from kappa.core.sites.load import Site
     from reports.acceptance.listing import say
 
-    contract, _ = _contract(options)
+    contract = _contract(options)
     description = Site(site_folder(contract.system)).description
     if description is None:
         raise InputError(f"the site {contract.system} has no site.yaml, so its Slurm cannot be asked")
@@ -102,15 +106,8 @@ def _add_add(to: CommandParser) -> None:
     to.add_argument("--exclusion", metavar="TEXT", help="one of the contract's list")
     to.add_argument("--note", metavar="TEXT", type=lambda text: one_line(clean(text), 900))
     to.add_argument("--supersedes", metavar="ID", help="the entry that this corrects; other fields stay")
-    cleared = ", ".join(_CLEARED)
-    to.add_argument(
-        "--clear",
-        metavar="FIELD",
-        action="append",
-        default=[],
-        choices=_CLEARED,
-        help=f"with --supersedes: take this back ({cleared}); more than once",
-    )
+    clear = "with --supersedes: take this field back; more than once"
+    to.add_argument("--clear", action="append", default=[], choices=_CLEARED, help=clear)
     to.set_defaults(act=_add)
 
 
@@ -118,7 +115,8 @@ def _add(options: argparse.Namespace) -> int:
     from reports.acceptance.listing import say
     from reports.acceptance.outages.log import Draft, draft_by_hand, writing
 
-    _, terms = _contract(options)
+    terms = _contract(options).observation
+    assert terms
     cleared = {name: _CLEARED[name] for name in options.clear}
     given = {name: value for name, value in vars(options).items() if name in Draft.__struct_fields__}
     with writing(options.folder) as log:
@@ -128,16 +126,10 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _add_agree(to: CommandParser) -> None:
-    to.add_argument("ids", metavar="ID", nargs="+", type=_range, help="entries, as numbers or FIRST-LAST")
+    numbers = checked(_range, "a number or FIRST-LAST")
+    to.add_argument("ids", metavar="ID", nargs="+", type=numbers, help="entries, as numbers or FIRST-LAST")
     to.add_argument("--party", metavar="ROLE", required=True, action="append", help="who agrees; more than once")
     to.set_defaults(act=_agree)
-
-
-def _range(text: str) -> range:
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal() and len(text) < 20):
-        raise argparse.ArgumentTypeError(f"expected an entry's number or FIRST-LAST, found {clean(text)[:20]!r}")
-    return range(int(first), int(last or first) + 1)
 
 
 def _agree(options: argparse.Namespace) -> int:
@@ -168,7 +160,7 @@ def _show(options: argparse.Namespace) -> int:
     from reports.acceptance.listing import say
     from reports.acceptance.outages.log import load_log, to_json
 
-    contract, _ = _contract(options)
+    contract = _contract(options)
     log, parties = load_log(options.folder), tuple(contract.parties)
     entries = [
         entry
