@@ -30,7 +30,7 @@ _FAILOVER = re.compile(r"^SlurmctldTimeout\s*=\s*(\d+) sec\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class NodeEvent:
-    """A line of ``sacctmgr show event``; ``end`` is ``None`` while it lasts. Times in seconds since 1970."""
+    """Hold a line of ``sacctmgr show event``; ``end`` is ``None`` while it lasts. Times in seconds since 1970."""
 
     node: str
     start: int
@@ -42,7 +42,7 @@ class NodeEvent:
 
 @dataclass(frozen=True)
 class NodeStart:
-    """When a node was booted and its daemon was started; ``None`` where Slurm does not know."""
+    """Hold the starts of a node and of its daemon; ``None`` where Slurm does not know."""
 
     node: str
     boot: int | None
@@ -83,7 +83,7 @@ def parse_nodes(text: str) -> list[NodeStart]:
 
 @dataclass(frozen=True)
 class ControllerFacts:
-    """When slurmctld was started and answered, and how long a backup waits for it, in seconds."""
+    """Hold the times when slurmctld started and answered, and how long a backup waits for it, in seconds."""
 
     started: int | None
     answered: int | None

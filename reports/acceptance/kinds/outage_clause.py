@@ -65,7 +65,7 @@ class OutageBlock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 @dataclass(frozen=True)
 class OutageFigures:
-    """The figures for one party's view of disputed entries; times in hours, of the nodes in node-hours.
+    """Hold the figures for a party's view of disputed entries; times in hours, of the nodes in node-hours.
 
     ``met`` is ``None`` while the period, or the test, is not at its end: ``lacking`` gives the reason.
     """
@@ -80,7 +80,7 @@ class OutageFigures:
 
 @dataclass(frozen=True)
 class OutageDetail:
-    """``figures`` are those with all that is disputed counted, ``for_vendor`` those without.
+    """Hold the figures with all disputed entries counted, and ``for_vendor`` without.
 
     ``mtbf`` is over the interrupts that count, ``mtti`` over all. ``shares``: see ``Downtime.shares``.
     """

@@ -34,7 +34,7 @@ _FOREVER = 1 << 40
 
 
 class Outage(Struct, frozen=True, gc=False):
-    """An outage of one class, or several that are one interrupt; ``start`` to ``end`` in seconds since 1970.
+    """Hold an outage of one class, or several that are one interrupt; times are in seconds since 1970.
 
     ``entries`` may be empty if too few nodes were usable.
     """
@@ -55,9 +55,9 @@ class Outage(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class TimeAccount:
-    """Hours, or node-hours, of a period: ``up`` and the rest of it, by class; they add up to ``period``.
+    """Hold hours, or node-hours, of a period by class; the classes add up to ``period``.
 
-    ``removed``: excluded, or attributed to somebody whose outages do not count.
+    ``removed``: excluded, or attributed to a party whose outages do not count.
     """
 
     period: float
@@ -76,7 +76,7 @@ class TimeAccount:
 
 @dataclass(frozen=True)
 class Period:
-    """The time from ``begin``, after the burn-in, to the ``end`` of observation; ``observed`` since ``begin``."""
+    """Hold the time from ``begin``, after the burn-in, to the ``end`` of observation; ``observed`` since ``begin``."""
 
     begin: int
     end: int
@@ -170,7 +170,7 @@ class OutageRules:
 
 
 class Downtime:
-    """The class of each second of a period, and the interrupts, ``of`` the system or of its nodes.
+    """Derive the class of each second of a period, and the interrupts, ``of`` the system or of its nodes.
 
     The system is down by its own entries, and while too few nodes are usable. An outage of the system is no outage of
     the nodes besides. ``uptime`` has the hours before each of ``edges``, which are in seconds since the period began.

@@ -47,7 +47,7 @@ _Short = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A new entry, without the fields that the log adds.
+    """Hold a new entry, without the fields that the log adds.
 
     ``what``: ``begin`` of the period; time that was ``observed`` or ``not_observed``; an interrupt of the system, of
     ``nodes``, or of a job of all nodes; ``void`` takes back what it supersedes; ``agreement`` of the party ``by`` to
@@ -71,7 +71,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
 
 class LogEntry(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """A line of the log."""
+    """Hold a line of the log."""
 
     id: str
     recorded: _Moment
@@ -102,7 +102,7 @@ _DECODER = msgspec.json.Decoder(LogEntry)
 
 @dataclass(kw_only=True)
 class OutageLog(LineChain):
-    """The log of the campaign in ``folder``.
+    """Hold the log of the campaign in ``folder``.
 
     ``latest``: entries that no later line supersedes. ``agreed``: party -> number of an entry -> when it agreed.
     """

@@ -22,7 +22,7 @@ _MOST_INTERRUPTS = 100_000
 
 @dataclass(frozen=True)
 class DemonstrationTest:
-    """A test of ``length``, in which a machine may have ``allowed`` interrupts; the risks are those it reaches.
+    """Hold a test of ``length``, in which a machine may have ``allowed`` interrupts, with the risks that it reaches.
 
     ``buyer_risk``: that a machine of MTBF ``least`` is accepted; ``vendor_risk``: that one of ``promised`` is rejected.
     """
@@ -90,7 +90,7 @@ def promise_kept(test: DemonstrationTest, vendor_risk: float) -> float:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean time between interrupts; ``value`` and ``high`` are ``None`` without an interrupt."""
+    """Hold a mean time between interrupts; ``value`` and ``high`` are ``None`` without an interrupt."""
 
     value: float | None
     low: float
