@@ -68,7 +68,9 @@ def prove(dossier: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
             except InputError as err:
                 proof.unchecked.append(clean(f"{where}: its figures cannot be compared with its raw output: {err}"))
     proof.unchecked.extend(
-        f"{clause.id}: {clause.not_reread}" for clause in binding_contract(campaign.folder).clauses if clause.not_reread
+        f"{clause.id}: {clause.not_reread}"
+        for clause in binding_contract(campaign.folder).clauses
+        if clause.not_reread
     )
     if compared:
         proof.good.append(f"{counted(compared, 'case')} read again: the record was compared with the raw output")
