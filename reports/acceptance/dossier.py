@@ -26,9 +26,8 @@ from reports.acceptance.campaign.measured import (
 from reports.acceptance.campaign.seal import HTML, LEFT_OUT, PDF, VERDICT, Proof, check_seal
 from reports.acceptance.campaign.set_aside import set_aside, set_aside_operations
 from reports.acceptance.campaign.signature import MANIFEST, files_below, manifest_of, member_text, sha256, sign
-from reports.acceptance.contract import binding_contract
 from reports.acceptance.dossier_page import render, renderer, to_pdf
-from reports.acceptance.judge import judge
+from reports.acceptance.judge import gather, judge
 from reports.acceptance.kinds.clause import ContractVerdict
 from reports.acceptance.listing import to_json, without_prose
 
@@ -122,13 +121,14 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     if proof.problems:
         return proof
     signatures = len(proof.good)
-    contract = binding_contract(folder)
+    gathered = gather(Campaign(folder))
+    contract = gathered.contract
     for clause in contract.clauses:
-        proof.add(clause.prove(folder, keys))
+        proof.add(clause.prove(gathered, keys))
     _check_measured(proof, folder)
     if proof.problems:
         return proof
-    verdict = judge(Campaign(folder))
+    verdict = judge(gathered.campaign, gathered)
     if not keys and 0 < signatures < len(contract.parties):
         proof.unchecked.append(
             f"signed by {signatures} of {len(contract.parties)} parties: name the key of each party with --key"

@@ -14,7 +14,12 @@ from reports.acceptance.kinds.clause import (
 )
 
 
-def judge(campaign: Campaign) -> ContractVerdict:
+def gather(campaign: Campaign) -> ClauseEvidence:
+    """Return everything that the verdict on a campaign or a dossier follows from."""
+    return ClauseEvidence(campaign, binding_contract(campaign.folder), lambda dossier: judge(Campaign(dossier)))
+
+
+def judge(campaign: Campaign, evidence: ClauseEvidence | None = None) -> ContractVerdict:
     """Judge the results of a campaign or a dossier.
 
     - NOT ACCEPTED: a mandatory clause is not met.
@@ -22,11 +27,13 @@ def judge(campaign: Campaign) -> ContractVerdict:
     - ACCEPTED: otherwise.
 
     A waiver excuses a clause that is not met or incomplete.
+
+    :param evidence: of the campaign, if a part of it was read before.
     """
     folder = campaign.folder
-    contract, earlier = binding_contract(folder), earlier_contracts(folder)
+    evidence = evidence or gather(campaign)
+    contract, earlier = evidence.contract, earlier_contracts(folder)
     begun = next(iter(earlier.values()), contract)
-    evidence = ClauseEvidence(campaign, contract, lambda dossier: judge(Campaign(dossier)))
     clauses = tuple(
         _with_waiver_remark(evidence.verdict(clause), before)
         for clause, before in zip(contract.clauses, begun.clauses, strict=True)

@@ -185,7 +185,6 @@ def _report(options: argparse.Namespace) -> int:
     from reports.acceptance.contract import freeze, keep_requirements
     from reports.acceptance.dossier import write_dossier
     from reports.acceptance.listing import say, show_verdict
-    from reports.acceptance.outages.log import log_at_rest
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
@@ -195,7 +194,7 @@ def _report(options: argparse.Namespace) -> int:
                 freeze(options.folder, options.contract)
             if options.requirements:
                 keep_requirements(options.folder, options.requirements)
-    with campaign.at_rest(), log_at_rest(options.folder):
+    with campaign.at_rest():
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     show_verdict(verdict)
     say(f"dossier: {target}")

@@ -26,7 +26,6 @@ from kappa.core.ground.folders import site_folder
 if TYPE_CHECKING:
     from reports.acceptance.kinds.clause import Contract
     from reports.acceptance.outages.log import LogEntry
-    from reports.acceptance.outages.terms import OutageTerms
 
 # Kinds of entries that a party may write; only Kappa writes the others.
 _BY_HAND = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
@@ -37,7 +36,9 @@ def add_arguments(to: CommandParser) -> None:
     to.describe(__doc__)
     to.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder of the acceptance run")
     to.add_argument("--contract", metavar="FILE", type=pathlib.Path, help="the contract of a folder that has none yet")
-    to.add_command("collect", "ask Slurm, keep its answers in DIR/raw, append entries", _add_collect)
+    to.add_command(
+        "collect", "ask Slurm, keep its answers in DIR/raw, append entries", lambda to: to.set_defaults(act=_collect)
+    )
     to.add_command("add", "append an entry or a correction by hand", _add_add)
     to.add_command("agree", "agree to entries", _add_agree)
     to.add_command("show", "print entries, and who agreed", _add_show)
@@ -50,7 +51,12 @@ def _nodes(text: str) -> tuple[str, ...]:
     return unfolded(text, MAX_NODES)
 
 
-def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
+def _range(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _contract(options: argparse.Namespace) -> Contract:
     from reports.acceptance.campaign.folder import Campaign
     from reports.acceptance.campaign.layout import CONTRACT
     from reports.acceptance.contract import binding_contract, freeze
@@ -67,11 +73,7 @@ def _contract(options: argparse.Namespace) -> tuple[Contract, OutageTerms]:
             raise InputError(f"--party {clean(party)}: expected one of {', '.join(contract.parties)}")
     if contract.observation is None:
         raise InputError(f"{clean(str(kept))} has no contract.observation, so no outage log")
-    return contract, contract.observation
-
-
-def _add_collect(to: CommandParser) -> None:
-    to.set_defaults(act=_collect)
+    return contract
 
 
 def _collect(options: argparse.Namespace) -> int:
@@ -80,7 +82,7 @@ def _collect(options: argparse.Namespace) -> int:
     from kappa.core.sites.load import Site
     from reports.acceptance.listing import say
 
-    contract, _ = _contract(options)
+    contract = _contract(options)
     description = Site(site_folder(contract.system)).description
     if description is None:
         raise InputError(f"the site {contract.system} has no site.yaml, so its Slurm cannot be asked")
@@ -104,15 +106,8 @@ def _add_add(to: CommandParser) -> None:
     to.add_argument("--exclusion", metavar="TEXT", help="one of the contract's list")
     to.add_argument("--note", metavar="TEXT", type=lambda text: one_line(clean(text), 900))
     to.add_argument("--supersedes", metavar="ID", help="the entry that this corrects; other fields stay")
-    cleared = ", ".join(_CLEARED)
-    to.add_argument(
-        "--clear",
-        metavar="FIELD",
-        action="append",
-        default=[],
-        choices=_CLEARED,
-        help=f"with --supersedes: take this back ({cleared}); more than once",
-    )
+    clear = "with --supersedes: take this field back; more than once"
+    to.add_argument("--clear", action="append", default=[], choices=_CLEARED, help=clear)
     to.set_defaults(act=_add)
 
 
@@ -120,26 +115,21 @@ def _add(options: argparse.Namespace) -> int:
     from reports.acceptance.listing import say
     from reports.acceptance.outages.log import Draft, draft_by_hand, writing
 
-    _, terms = _contract(options)
+    terms = _contract(options).observation
+    assert terms
     cleared = {name: _CLEARED[name] for name in options.clear}
     given = {name: value for name, value in vars(options).items() if name in Draft.__struct_fields__}
     with writing(options.folder) as log:
-        (number,) = log.append([draft_by_hand(log.log, terms, options.party[0], {**cleared, **given})])
+        (number,) = log.append([draft_by_hand(log, terms, options.party[0], {**cleared, **given})])
     say(f"line {number}: {options.what}; it counts once all parties agree: kappa acceptance log DIR agree {number} …")
     return 0
 
 
 def _add_agree(to: CommandParser) -> None:
-    to.add_argument("ids", metavar="ID", nargs="+", type=_range, help="entries, as numbers or FIRST-LAST")
+    numbers = checked(_range, "a number or FIRST-LAST")
+    to.add_argument("ids", metavar="ID", nargs="+", type=numbers, help="entries, as numbers or FIRST-LAST")
     to.add_argument("--party", metavar="ROLE", required=True, action="append", help="who agrees; more than once")
     to.set_defaults(act=_agree)
-
-
-def _range(text: str) -> range:
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal() and len(text) < 20):
-        raise argparse.ArgumentTypeError(f"expected an entry's number or FIRST-LAST, found {clean(text)[:20]!r}")
-    return range(int(first), int(last or first) + 1)
 
 
 def _agree(options: argparse.Namespace) -> int:
@@ -148,7 +138,7 @@ def _agree(options: argparse.Namespace) -> int:
 
     _contract(options)
     with writing(options.folder) as log:
-        ids = tuple(str(number) for number in log.log.latest if any(number in numbers for numbers in options.ids))
+        ids = tuple(str(number) for number in log.latest if any(number in numbers for numbers in options.ids))
         if not ids:
             raise InputError("there is no such entry, or it was corrected before: see kappa acceptance log DIR show")
         log.append([Draft(by=party, source="hand", what="agreement", about=ids) for party in options.party])
@@ -170,7 +160,7 @@ def _show(options: argparse.Namespace) -> int:
     from reports.acceptance.listing import say
     from reports.acceptance.outages.log import load_log, to_json
 
-    contract, _ = _contract(options)
+    contract = _contract(options)
     log, parties = load_log(options.folder), tuple(contract.parties)
     entries = [
         entry

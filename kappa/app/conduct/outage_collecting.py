@@ -6,7 +6,7 @@ No entry is attributed: only a line of a party does that.
 import contextlib
 import pathlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
@@ -25,13 +25,12 @@ from reports.acceptance.campaign.slurm_answers import (
     EVENT_COMMAND,
     NODE_COMMAND,
     NodeEvent,
-    NodeStart,
     parse_config,
     parse_events,
     parse_nodes,
 )
 from reports.acceptance.kinds.clause import Contract
-from reports.acceptance.outages.log import Draft, LogEntry, LogWriter, OutageLog, utc, writing
+from reports.acceptance.outages.log import Draft, LogEntry, OutageLog, utc, writing
 from reports.acceptance.outages.terms import OutageTerms
 
 BY = "kappa"
@@ -40,7 +39,6 @@ _BOOT_S = 120
 # Age of records that slurmdbd gets late, from a controller that could not reach it.
 _BACK_S = 48 * 3600
 _CONTROLLER = "slurmctld"
-_OF_SYSTEM = {"what": "system_interrupt", "cause": _CONTROLLER}
 
 
 def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) -> tuple[list[str], bool]:
@@ -53,39 +51,40 @@ def collect(folder: pathlib.Path, contract: Contract, commands: NodeCommands) ->
     assert contract.observation
     # Slurm's times have no zone: in local time an hour of autumn would be there twice.
     commands.environment |= {"TZ": "UTC", "SLURM_TIME_FORMAT": "standard"}
-    with writing(folder) as writer:
-        return _Collection(results_folder(contract.system), contract.observation, commands, writer).run()
+    with writing(folder) as log:
+        return _Collection(results_folder(contract.system), contract.observation, commands, log).run()
 
 
 class _Collection:
-    def __init__(self, results: pathlib.Path, terms: OutageTerms, commands: NodeCommands, writer: LogWriter) -> None:
-        self.results, self.terms, self.commands, self.writer = results, terms, commands, writer
+    def __init__(self, results: pathlib.Path, terms: OutageTerms, commands: NodeCommands, log: OutageLog) -> None:
+        self.results, self.terms, self.commands, self.log = results, terms, commands, log
         self.names = frozenset(terms.node_names)
         self.now = int(time.time())
-        self.since = _observed_until(writer.log)
+        self.since = _observed_until(log)
         self.lines: list[str] = []
         self.raw: dict[str, str] = {}
 
     def run(self) -> tuple[list[str], bool]:
-        drafts, whole = list[Draft](), True
+        of_accounting, *others = (
+            self._drafts(source) for source in (self._of_accounting, self._of_controller, self._of_actions)
+        )
+        drafts = [draft for entries in (of_accounting, *others) for draft in entries or ()]
+        fresh = [*_new_entries(self.log, drafts)]
+        if of_accounting is None:
+            self.lines.append("the time since the last collection is not observed yet; collect again")
+        else:
+            fresh += self._observed()
+        numbers = self.log.append(fresh, self.now) if fresh else []
+        self.lines += [f"line {number}: {_described(draft)}" for number, draft in zip(numbers, fresh, strict=True)]
+        return self.lines, of_accounting is not None
+
+    def _drafts(self, source: Callable[[], Iterable[Draft]]) -> list[Draft] | None:
+        """Return the entries of a source; ``None`` if it does not answer."""
         try:
-            drafts += self._of_accounting()
+            return [*source()]
         except InputError as err:
             self.lines.append(str(err))
-            whole = False
-        for source in (self._of_controller, self._of_actions):
-            try:
-                drafts += source()
-            except InputError as err:
-                self.lines.append(str(err))
-        fresh = [*_new_entries(self.writer.log, drafts)]
-        if whole:
-            fresh += self._observed()
-        else:
-            self.lines.append("the time since the last collection is not observed yet; collect again")
-        numbers = self.writer.append(fresh, self.now) if fresh else []
-        self.lines += [f"line {number}: {_described(draft)}" for number, draft in zip(numbers, fresh, strict=True)]
-        return self.lines, whole
+            return None
 
     def _ask(self, name: str, command: Sequence[str]) -> str:
         """Return an answer of Slurm, which is kept before it is read.
@@ -93,23 +92,21 @@ class _Collection:
         :raises CommandError: see ``NodeCommands.run``.
         """
         answer = self.commands.run(command)
-        stamp = f"{name}-{utc(self.now):%Y%m%dT%H%M%SZ}-{self.writer.log.lines + 1}"
-        self.raw[name] = keep_raw(self.writer.folder, stamp, answer)
+        stamp = f"{name}-{utc(self.now):%Y%m%dT%H%M%SZ}-{self.log.lines + 1}"
+        self.raw[name] = keep_raw(self.log.folder, stamp, answer)
         return answer
 
-    def _of_accounting(self) -> list[Draft]:
+    def _of_accounting(self) -> Iterator[Draft]:
         first = max(0, (self.now if self.since is None else self.since) - _BACK_S)
         start, end = (f"{utc(moment):%Y-%m-%dT%H:%M:%S}" for moment in (first, self.now + 1))
         events = parse_events(self._ask("sacctmgr", [*EVENT_COMMAND, f"start={start}", f"end={end}"]))
         died = [*self.commands.sacct, *SACCT_OPTIONS, "-s", "NF,BF", "-S", start, "-E", end]
         jobs = parse_jobs(self._ask("sacct", died), "sacct")
-        drafts = [*self._of_events(events), *self._of_jobs(jobs, events)]
-        kept = sorted((self.writer.folder / RAW).glob("scontrol-*.txt"))
-        before = parse_nodes(read_text(kept[-1], MAX_REPORT_BYTES)) if kept else []
+        yield from self._of_events(events)
+        yield from self._of_jobs(jobs, events)
         # `_of_controller` reports that slurmctld does not answer.
         with contextlib.suppress(CommandError):
-            drafts += self._of_boots(before, parse_nodes(self._ask("scontrol", NODE_COMMAND)), events)
-        return drafts
+            yield from self._of_boots(events)
 
     def _of_events(self, events: Sequence[NodeEvent]) -> Iterator[Draft]:
         """Yield outages of nodes."""
@@ -134,12 +131,12 @@ class _Collection:
             elif not any(_meet(event, end, self.terms.merge_s, 0) for event in events if event.node in nodes):
                 yield self._outage("sacct", key, nodes, end, end, f"{note}; no event says which of them failed")
 
-    def _of_boots(
-        self, before: Sequence[NodeStart], now: Sequence[NodeStart], events: Sequence[NodeEvent]
-    ) -> Iterator[Draft]:
+    def _of_boots(self, events: Sequence[NodeEvent]) -> Iterator[Draft]:
         """Yield nodes that were booted since the last collection without an event of Slurm."""
+        kept = sorted((self.log.folder / RAW).glob("scontrol-*.txt"))
+        before = parse_nodes(read_text(kept[-1], MAX_REPORT_BYTES)) if kept else []
         boots = {start.node: start.boot for start in before}
-        for start in now:
+        for start in parse_nodes(self._ask("scontrol", NODE_COMMAND)):
             boot, last = start.boot, boots.get(start.node)
             if start.node not in self.names or boot is None or last is None or boot - last <= _BOOT_S:
                 continue
@@ -151,34 +148,36 @@ class _Collection:
     def _of_actions(self) -> Iterator[Draft]:
         """Yield nodes that the quarantine took out of service, until it gave them back."""
         actions = [action for action in load_actions(self.results / "history") if action.outcome == "done"]
-        for action in actions:
-            if action.node in self.names and action.what == "drain":
-                later = [one for one in actions if one.node == action.node and one.time > action.time]
-                end = min((int(one.time) for one in later if one.what in ("return", "release")), default=None)
-                note = "; ".join(f"{one.check}: {one.text}" for one in action.evidence[:2])
-                key = f"action:{action.number}"
-                yield self._outage("quarantine", key, (action.node,), int(action.time), end, f"quarantine: {note}")
+        for drain in actions:
+            if drain.node in self.names and drain.what == "drain":
+                ends = [
+                    int(action.time)
+                    for action in actions
+                    if action.node == drain.node and action.time > drain.time and action.what in ("return", "release")
+                ]
+                note = "quarantine: " + "; ".join(f"{item.check}: {item.text}" for item in drain.evidence[:2])
+                end = min(ends, default=None)
+                yield self._outage("quarantine", f"action:{drain.number}", (drain.node,), int(drain.time), end, note)
 
     def _of_controller(self) -> Iterator[Draft]:
         """Yield an outage of slurmctld that begins, or ends, or was over before this collection."""
-        entries = self.writer.log.latest.values()
-        silent = [one for one in entries if one.by == BY and one.source == _CONTROLLER and one.end is None]
+        entries = self.log.latest.values()
+        silent = [entry for entry in entries if entry.by == BY and entry.source == _CONTROLLER and entry.end is None]
         try:
             started = parse_config(self._ask("config", CONFIG_COMMAND)).started
         except CommandError as err:
             if not silent:
-                key, note = f"{_CONTROLLER}:silent@{_second(self.now)}", f"slurmctld does not answer: {err}"
-                yield self._outage(_CONTROLLER, key, (), self.now, None, note, **_OF_SYSTEM)
+                yield self._of_system("silent", self.now, None, f"slurmctld does not answer: {err}")
             return
         if silent:
             end = started if started is not None and started > silent[0].begins else self.now
             yield _ended(silent[0], end, (f"{_CONTROLLER}:answers@{_second(end)}", self.raw["config"]))
         elif started is not None and self.since is not None and started > self.since:
-            key, note = (
-                f"{_CONTROLLER}:started@{_second(started)}",
-                "it was started; no source says when it had stopped",
-            )
-            yield self._outage(_CONTROLLER, key, (), started, started, note, **_OF_SYSTEM)
+            yield self._of_system("started", started, started, "it was started; no source says when it had stopped")
+
+    def _of_system(self, event: str, start: int, end: int | None, note: str) -> Draft:
+        key, fields = f"{_CONTROLLER}:{event}@{_second(start)}", {"what": "system_interrupt", "cause": _CONTROLLER}
+        return self._outage(_CONTROLLER, key, (), start, end, note, **fields)
 
     def _outage(
         self, source: str, key: str, nodes: tuple[str, ...], start: int, end: int | None, note: str, **fields: Any
@@ -187,24 +186,24 @@ class _Collection:
         raw = self.raw.get(source, "").partition("=")[0]
         fields = {"what": "node_interrupt", "evidence": (key, raw) if raw else (key,), **fields}
         end_time = None if end is None else utc(end)
-        return Draft(
-            by=BY, source=source, nodes=nodes, start=utc(start), end=end_time, note=one_line(note, 300), **fields
-        )
+        note = one_line(note, 300)
+        return Draft(by=BY, source=source, nodes=nodes, start=utc(start), end=end_time, note=note, **fields)
 
     def _observed(self) -> Iterator[Draft]:
         """Yield the time since the last collection; a silence that was too long was not observed."""
-        since, log = self.now if self.since is None else self.since, self.writer.log
-        gap_h = self.terms.gap_h
-        if self.now >= since and self.now - since <= gap_h * 3600:
-            yield self._span("observed", since, self.now, "")
-        elif self.now >= since:
-            yield self._span("not_observed", since, self.now, f"no collection for more than {gap_h:g} h")
-            # A new observation begins here.
-            yield self._span("observed", self.now, self.now, "")
-        elif any(entry.what == "observed" for entry in log.latest.values()):
-            yield self._span("not_observed", self.now, since, "the clock was set back")
-        else:
-            self.lines.append("the period has not begun")
+        since, gap_h, gap = self.now if self.since is None else self.since, self.terms.gap_h, ""
+        if self.now < since:
+            if all(entry.what != "observed" for entry in self.log.latest.values()):
+                self.lines.append("the period has not begun")
+                return
+            gap = "the clock was set back"
+        elif self.now - since > gap_h * 3600:
+            gap = f"no collection for more than {gap_h:g} h"
+        if gap:
+            yield self._span("not_observed", min(since, self.now), max(since, self.now), gap)
+        if self.now >= since:
+            # After a gap, a new observation begins.
+            yield self._span("observed", self.now if gap else since, self.now, "")
 
     def _span(self, what: str, start: int, end: int, note: str) -> Draft:
         return self._outage("collect", "", (), start, end, note, what=what, evidence=tuple(self.raw.values()))

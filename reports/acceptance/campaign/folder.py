@@ -33,6 +33,7 @@ from reports.acceptance.campaign.layout import (
     ATTEMPTS,
     FAMILIES,
     LOCK,
+    LOG_LOCK,
     REPORT,
     UNRESOLVED,
 )
@@ -170,13 +171,15 @@ class Campaign:
 
     @contextlib.contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Lock the folder for reading while no run is in it; the folder may be read-only.
+        """Lock the folder for reading while no run is in it and no log is written; the folder may be read-only.
 
-        :raises InputError: a run is in the folder.
+        :raises InputError: a run is in the folder, or its outage log is written.
         """
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(FileNotFoundError):
                 self._hold(stack, shared=True)
+            with contextlib.suppress(FileNotFoundError):
+                stack.enter_context(locked(self.folder / LOG_LOCK, shared=True))
             yield
 
     def _hold(

@@ -27,7 +27,7 @@ LOG, RAW = "outages.jsonl", "raw"
 #: Signatures of weeks of the outage log, which an earlier version wrote.
 WEEKS = "weeks"
 ATTEMPT, REPORT, RECORD = "attempt.json", "run-report.json", "record.json"
-LOCK = ".lock"
+LOCK, LOG_LOCK = ".lock", ".outages.lock"
 _FILES = (UNRESOLVED, FAMILIES, REQUIREMENTS, LOG, MEASURED)
 _FOLDERS = (ACCEPTED, ENERGY, OPERATIONS, RAW, WEEKS)
 ATTEMPT_NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")

@@ -17,7 +17,9 @@ EVENT_COMMAND = ("sacctmgr", "-nP", "show", "event", "event=node", "format=NodeN
 NODE_COMMAND = ("scontrol", "-o", "show", "node")
 CONFIG_COMMAND = ("scontrol", "show", "config")
 _OPEN = ("Unknown", "None", "N/A", "")
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+_NODE = r"(?P<node>[A-Za-z0-9][A-Za-z0-9._-]{0,254})"
+# A reason may hold `|`.
+_EVENT = re.compile(rf"{_NODE}\|(?P<start>[^|]*)\|(?P<end>[^|]*)\|(?P<state>[^|]*)\|(?P<reason>.*)\|(?P<user>[^|]*)")
 # An operator's text may look like a key; it stands at the end.
 _FREE_TEXT = re.compile(r"\s(?:Reason|Comment|Extra)=")
 _TIME_KEYS = re.compile(r"\b(NodeName|BootTime|SlurmdStartTime)=(\S+)")
@@ -28,7 +30,7 @@ _FAILOVER = re.compile(r"^SlurmctldTimeout\s*=\s*(\d+) sec\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class NodeEvent:
-    """A line of ``sacctmgr show event``; ``end`` is ``None`` while it lasts. Times in seconds since 1970."""
+    """Hold a line of ``sacctmgr show event``; ``end`` is ``None`` while it lasts. Times in seconds since 1970."""
 
     node: str
     start: int
@@ -40,7 +42,7 @@ class NodeEvent:
 
 @dataclass(frozen=True)
 class NodeStart:
-    """When a node was booted and its daemon was started; ``None`` where Slurm does not know."""
+    """Hold the starts of a node and of its daemon; ``None`` where Slurm does not know."""
 
     node: str
     boot: int | None
@@ -48,20 +50,19 @@ class NodeStart:
 
 
 def parse_events(text: str) -> list[NodeEvent]:
-    """Parse the answer of ``EVENT_COMMAND``. A reason may hold ``|``, so lines are split from both ends.
+    """Parse the answer of ``EVENT_COMMAND``.
 
     :raises InputError: a line is no event; names it.
     """
     events = []
     for number, line in answer_lines(text, "sacctmgr"):
-        fields = line.split("|", 4)
-        reason, bar, user = fields[-1].rpartition("|")
-        whole = len(fields) == 5 and bar and _NODE.fullmatch(fields[0])
-        start = time_of(fields[1], "sacctmgr", number) if whole else None
-        if start is None:
+        match = _EVENT.fullmatch(line)
+        start = time_of(match["start"], "sacctmgr", number) if match else None
+        if match is None or start is None:
             raise odd_answer("sacctmgr", number, "NODE|START|END|STATE|REASON|USER", line)
-        end = time_of(fields[2], "sacctmgr", number)
-        events.append(NodeEvent(fields[0], start, end, fields[3].strip(), reason.strip(), user.strip()))
+        end = time_of(match["end"], "sacctmgr", number)
+        state, reason, user = (match[key].strip() for key in ("state", "reason", "user"))
+        events.append(NodeEvent(match["node"], start, end, state, reason, user))
     return events
 
 
@@ -73,7 +74,7 @@ def parse_nodes(text: str) -> list[NodeStart]:
     starts = []
     for number, line in answer_lines(text, "scontrol"):
         keys = dict(_TIME_KEYS.findall(_FREE_TEXT.split(line)[0]))
-        if not _NODE.fullmatch(keys.get("NodeName", "")):
+        if not re.fullmatch(_NODE, keys.get("NodeName", "")):
             raise odd_answer("scontrol", number, "NodeName=…", line)
         boot, daemon = (time_of(keys.get(key, ""), "scontrol", number) for key in ("BootTime", "SlurmdStartTime"))
         starts.append(NodeStart(keys["NodeName"], boot, daemon))
@@ -82,7 +83,7 @@ def parse_nodes(text: str) -> list[NodeStart]:
 
 @dataclass(frozen=True)
 class ControllerFacts:
-    """When slurmctld was started and answered, and how long a backup waits for it, in seconds."""
+    """Hold the times when slurmctld started and answered, and how long a backup waits for it, in seconds."""
 
     started: int | None
     answered: int | None
@@ -91,12 +92,9 @@ class ControllerFacts:
 
 def parse_config(text: str) -> ControllerFacts:
     """Parse the answer of ``CONFIG_COMMAND``; a missing time is ``None``, a missing duration 0 s."""
-    started, answered, failover = (pattern.search(text) for pattern in (_CONTROLLER_START, _ANSWERED, _FAILOVER))
-    return ControllerFacts(
-        time_of(started[1], "scontrol", 1) if started else None,
-        time_of(answered[1], "scontrol", 1) if answered else None,
-        int(failover[1]) if failover else 0,
-    )
+    matches = [pattern.search(text) for pattern in (_CONTROLLER_START, _ANSWERED, _FAILOVER)]
+    started, answered, failover = (match[1] if match else "" for match in matches)
+    return ControllerFacts(time_of(started, "scontrol", 1), time_of(answered, "scontrol", 1), int(failover or 0))
 
 
 def answer_lines(text: str, command: str) -> Iterator[tuple[int, str]]:

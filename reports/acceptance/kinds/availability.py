@@ -57,22 +57,21 @@ class Availability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="a
 
     def figures(self, down: Downtime) -> outage_clause.OutageFigures:
         begin, last = down.period.begin, down.period.end
-        end = begin + round(self.block.period_h * HOUR_S)
-        account = down.account(min(end, last))
+        due = begin + round(self.block.period_h * HOUR_S)
+        end = min(due, last)
+        account = down.account(end)
         value, met = account.availability, None
-        if end > last:
+        lacking = "no time of the period counts"
+        if due > last:
             lacking = f"{figure((last - begin) / HOUR_S)} of {figure(self.block.period_h)} h are observed"
-        elif value is None:
-            lacking = "no time of the period counts"
-        else:
-            lacking, met = "", self.holds(value)
-        end = min(end, last)
-        interrupts = [one for one in down.interrupts if one.start < end]
+        elif value is not None:
+            met = self.holds(value)
+        interrupts = [interrupt for interrupt in down.interrupts if interrupt.start < end]
         return outage_clause.OutageFigures(met, lacking, end, account, interrupts)
 
     def value_of(self, detail: outage_clause.OutageDetail) -> tuple[float | None, Interval]:
         account = detail.figures.account
-        outages = sum(one.end > one.start for one in detail.figures.interrupts)
+        outages = sum(interrupt.end > interrupt.start for interrupt in detail.figures.interrupts)
         bounds = availability_interval(account.up, account.unscheduled, outages)
         if bounds is None:
             return account.availability, Interval(None, None, "without downtime there is no interval")

@@ -134,7 +134,7 @@ class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
     def judge(self, evidence: "ClauseEvidence") -> "ClauseVerdict":
         raise NotImplementedError
 
-    def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
+    def prove(self, evidence: "ClauseEvidence", keys: Sequence[str]) -> Proof:
         """Check the files in a dossier that only clauses of this kind have."""
         return Proof([], [], [])
 

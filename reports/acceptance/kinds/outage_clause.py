@@ -1,6 +1,6 @@
 """The common part of clauses about outages: a verdict from the outage log, and a section of the dossier."""
 
-import pathlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -22,17 +22,16 @@ from reports.acceptance.outages.account import (
     Counts,
     Downtime,
     Favour,
-    Interrupt,
+    Outage,
+    OutageRules,
     Place,
     TimeAccount,
-    disputed,
-    outages_of,
-    period_of,
 )
 from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
 from reports.acceptance.outages.statistics import (
     CONFIDENCE,
     CONFIDENCE_OF_NONE,
+    DemonstrationTest,
     Mean,
     chance_of,
     laplace_trend,
@@ -66,7 +65,7 @@ class OutageBlock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 @dataclass(frozen=True)
 class OutageFigures:
-    """The figures for one party's view of disputed entries; times in hours, of the nodes in node-hours.
+    """Hold the figures for a party's view of disputed entries; times in hours, of the nodes in node-hours.
 
     ``met`` is ``None`` while the period, or the test, is not at its end: ``lacking`` gives the reason.
     """
@@ -75,12 +74,13 @@ class OutageFigures:
     lacking: str
     end: int
     account: TimeAccount
-    interrupts: list[Interrupt]
+    interrupts: list[Outage]
+    test: DemonstrationTest | None = None
 
 
 @dataclass(frozen=True)
 class OutageDetail:
-    """``figures`` are those with all that is disputed counted, ``for_vendor`` those without.
+    """Hold the figures with all disputed entries counted, and ``for_vendor`` without.
 
     ``mtbf`` is over the interrupts that count, ``mtti`` over all. ``shares``: see ``Downtime.shares``.
     """
@@ -118,31 +118,31 @@ class OutageClause(Clause, frozen=True, kw_only=True):
 
     def judge(self, evidence: ClauseEvidence) -> ClauseVerdict:
         """Judge the clause by the log; judge disputed entries both ways."""
-        terms, parties = evidence.contract.observation, tuple(evidence.contract.parties)
-        assert terms
-        log, counts = evidence.read(load_log), self.block.counts
+        contract, log, counts = evidence.contract, evidence.read(load_log), self.block.counts
+        assert contract.observation
+        rules = OutageRules(log, tuple(contract.parties), contract.observation)
         verdict = ClauseVerdict(self, None, remarks=(*log.remarks, *_future_entries(log)))
-        period = period_of(log, parties, terms)
+        period = rules.period()
         if isinstance(period, str):
             return replace(verdict, problems=(period,))
 
         def down(counts: Counts, favour: Favour) -> Downtime:
-            return Downtime(outages_of(log, parties, terms, counts, favour), terms, period, self.block.of)
+            return Downtime(rules.outages(counts, favour), rules.terms, period, self.block.of)
 
-        open_ids, for_buyer = disputed(log, parties, counts), down(counts, "buyer")
+        for_buyer, open_ids = down(counts, "buyer"), rules.disputed(counts)
         worst = self.figures(for_buyer)
         # Where nothing was taken out, the interrupts that count are all.
         of_all = down("all", "buyer") if for_buyer.removes else for_buyer
-        account, end, starts = worst.account, worst.end, [one.start for one in worst.interrupts]
+        up, end, starts = worst.account.up, worst.end, [interrupt.start for interrupt in worst.interrupts]
         detail = OutageDetail(
             begin=period.begin,
             figures=worst,
             for_vendor=self.figures(down(counts, "vendor")) if open_ids else worst,
             disputed=open_ids,
-            mtbf=mean_time(account.up, len(starts)),
-            mtti=mean_time(account.up, sum(one.start <= end for one in of_all.interrupts)),
-            trend=laplace_trend(for_buyer.uptime.before(starts).tolist(), account.up),
-            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1, dtype=np.float64)),
+            mtbf=mean_time(up, len(starts)),
+            mtti=mean_time(up, sum(interrupt.start <= end for interrupt in of_all.interrupts)),
+            trend=laplace_trend(for_buyer.uptime_before(starts), up),
+            shares=for_buyer.shares(np.linspace(period.begin, max(end, period.begin + 1), _BARS + 1)),
         )
         value, interval = self.value_of(detail)
         problems = tuple(_problems(detail))
@@ -156,17 +156,17 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             detail=detail,
         )
 
-    def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
+    def prove(self, evidence: ClauseEvidence, keys: Sequence[str]) -> Proof:
         """Check the chain of the outage log, and the raw answers that it names."""
-        proof = Proof([], [], [])
+        dossier, proof = evidence.campaign.folder, Proof([], [], [])
         if not (dossier / LOG).exists():
             return proof
         try:
-            log = load_log(dossier)
+            log = evidence.read(load_log)
         except InputError as err:
             return Proof([str(err)], [], [])
         too_large = {file.path for file in left_out(dossier)}
-        proof.problems.extend(line for line in altered_raw(dossier, log) if line.rpartition(" ")[2] not in too_large)
+        proof.problems.extend(line for line in altered_raw(log) if line.rpartition(" ")[2] not in too_large)
         proof.good.append(
             f"{LOG}: {log.lines} lines, each with the hash of the line before; the last is {log.last_hash}"
         )
@@ -175,11 +175,12 @@ class OutageClause(Clause, frozen=True, kw_only=True):
         return proof
 
     def section(self, verdict: ClauseVerdict) -> pages.Section:
-        detail = verdict.detail
+        detail: OutageDetail | None = verdict.detail
         if detail is None:
             return pages.Section()
-        facts, table = tuple(self._facts(detail)), _table(detail.figures.interrupts)
-        return pages.Section(facts, (self._timeline(detail),), (table,))
+        return pages.Section(
+            tuple(self._facts(detail)), (self._timeline(detail),), (_table(detail.figures.interrupts),)
+        )
 
     def _facts(self, detail: OutageDetail) -> Iterator[tuple[str, str]]:
         figures, trend, other, unit = detail.figures, detail.trend, detail.for_vendor, self.block.unit
@@ -200,18 +201,16 @@ class OutageClause(Clause, frozen=True, kw_only=True):
     def _timeline(self, detail: OutageDetail) -> pages.Chart:
         """Return a chart of the share of system or nodes that was down, or not observed, over the period."""
         begin, step_s = detail.begin, (max(detail.figures.end, detail.begin + 1) - detail.begin) / _BARS
-        columns = [[100 * share for share in shares] for shares in zip(*detail.shares, strict=True)]
         right, shapes = pages.WIDTH - 20, []
-        y = pages.Axis((0, max(1.0, *map(sum, columns))), pages.HEIGHT - pages.BOTTOM, pages.TOP, logarithmic=False)
-        width = (right - pages.LEFT) / _BARS
-        for number, column in enumerate(columns):
-            below = 0.0
-            for share, (name, colour) in zip(column, _CLASSES.items(), strict=True):
+        width, highest = (right - pages.LEFT) / _BARS, max(map(sum, detail.shares))
+        y = pages.Axis((0, max(1.0, highest)), pages.HEIGHT - pages.BOTTOM, pages.TOP, logarithmic=False)
+        for number, shares in enumerate(detail.shares):
+            x, minute = round(pages.LEFT + number * width, 1), _minute(begin + number * step_s)
+            levels = itertools.pairwise(y.at(level) for level in itertools.accumulate(shares, initial=0.0))
+            for (low, high), share, (name, colour) in zip(levels, shares, _CLASSES.items(), strict=True):
                 if share > 0:
-                    x, top = round(pages.LEFT + number * width, 1), y.at(below + share)
-                    title = f"{_minute(begin + number * step_s)}: {figure(share, 3)} % {name}"
-                    shapes.append(pages.Box(x, top, width, max(1.0, y.at(below) - top), colour, title=title))
-                    below += share
+                    title = f"{minute}: {figure(share, 3)} % {name}"
+                    shapes.append(pages.Box(x, high, width, max(1.0, low - high), colour, title=title))
         return pages.Chart(
             f"{self.text} (times)",
             f"{_minute(begin)} to {_minute(detail.figures.end)} UTC",
@@ -223,24 +222,20 @@ class OutageClause(Clause, frozen=True, kw_only=True):
             right=right,
         )
 
-    @property
-    def test_document(self) -> dict[str, float] | None:
-        """Return the figures of the test of a reliability clause."""
-        return None
-
     def document(self, verdict: ClauseVerdict) -> dict[str, Any]:
         """Return times in hours, of a clause about nodes in node-hours; an infinite bound is ``null``."""
-        detail = verdict.detail
+        detail: OutageDetail | None = verdict.detail
         if detail is None:
             return {}
-        means = {"mtbf": detail.mtbf, "mtti": detail.mtti}
+        figures = detail.figures
         document = {
             "begin": detail.begin,
-            "end": detail.figures.end,
-            "test": self.test_document,
-            "interrupts": len(detail.figures.interrupts),
-            "hours": asdict(detail.figures.account),
-            **{name: {"value": mean.value, "low": mean.low, "high": mean.high} for name, mean in means.items()},
+            "end": figures.end,
+            "test": figures.test and figures.test.document,
+            "interrupts": len(figures.interrupts),
+            "hours": asdict(figures.account),
+            "mtbf": asdict(detail.mtbf),
+            "mtti": asdict(detail.mtti),
             "trend": detail.trend,
             "disputed": detail.disputed,
         }
@@ -248,8 +243,11 @@ class OutageClause(Clause, frozen=True, kw_only=True):
 
 
 def _future_entries(log: OutageLog) -> Iterator[str]:
-    outages = [entry for entry in log.latest.values() if entry.what in OUTAGES and not entry.scheduled]
-    ids = [entry.id for entry in outages if entry.start and entry.start > entry.recorded]
+    ids = [
+        entry.id
+        for entry in log.latest.values()
+        if entry.what in OUTAGES and not entry.scheduled and entry.start and entry.start > entry.recorded
+    ]
     if ids:
         yield f"{_entries(ids)} begin after they were recorded: a clock was wrong"
 
@@ -297,17 +295,17 @@ def _minute(moment: float) -> str:
     return f"{utc(moment):%Y-%m-%d %H:%M}"
 
 
-def _table(interrupts: list[Interrupt]) -> Listing:
+def _table(interrupts: list[Outage]) -> Listing:
     rows = [
         (
-            _minute(one.start),
-            duration(one.end - one.start) if one.end > one.start else NOTHING,
-            folded(one.nodes) or "system",
-            one.cause,
-            (one.entries[0].attribution if one.entries else None) or NOTHING,
-            _listed([entry.id for entry in one.entries]),
+            _minute(interrupt.start),
+            duration(interrupt.end - interrupt.start) if interrupt.end > interrupt.start else NOTHING,
+            folded(interrupt.nodes) or "system",
+            interrupt.cause,
+            (interrupt.entries[0].attribution if interrupt.entries else None) or NOTHING,
+            _listed([entry.id for entry in interrupt.entries]),
         )
-        for one in interrupts[:_INTERRUPTS_SHOWN]
+        for interrupt in interrupts[:_INTERRUPTS_SHOWN]
     ]
     more = len(interrupts) - len(rows)
     note = f"and {counted(more, 'more interrupt')}; {LOG} has all entries" if more else ""

@@ -5,7 +5,6 @@
     reliability: {of: system, promised_h: 300, least_h: 100, buyer_risk: 0.1, vendor_risk: 0.1, counts: vendor}
 """
 
-import math
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -25,8 +24,7 @@ from reports.acceptance.outages.statistics import (
     promise_kept,
 )
 
-_DAY_H = 24
-_MONTH_H = 30 * _DAY_H
+_MONTH_H = 30 * 24
 _Hours = Annotated[float, Meta(gt=0, le=10_000_000, description="hours above 0")]
 _Risk = Annotated[float, Meta(gt=0, lt=0.5, description="a risk above 0 and below 0.5")]
 
@@ -47,6 +45,11 @@ class ReliabilityTerms(outage_clause.OutageBlock, frozen=True, forbid_unknown_fi
     def __post_init__(self) -> None:
         if self.promised_h < 1.05 * self.least_h:
             raise ValueError("expected promised_h of at least 1.05 x least_h: a test of nearer values takes too long")
+        self.test  # noqa: B018 (refuses risks that no test keeps)
+
+    @property
+    def test(self) -> DemonstrationTest:
+        return demonstration_test(self.promised_h, self.least_h, self.buyer_risk, self.vendor_risk)
 
 
 class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="reliability"):
@@ -74,61 +77,42 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
     def required(self) -> str:
         return f"{self.limit}, promised {figure(self.block.promised_h)} {self.unit}"
 
-    @property
-    def _test(self) -> DemonstrationTest:
-        block = self.block
-        return demonstration_test(block.promised_h, block.least_h, block.buyer_risk, block.vendor_risk)
-
-    @property
-    def test_document(self) -> dict[str, float]:
-        test = self._test
-        risks = {"buyer_risk": test.buyer_risk, "vendor_risk": test.vendor_risk}
-        return {"length": test.length, "allowed": test.allowed, **risks}
-
     def plan(self, planning: Planning) -> ClausePlan:
-        test, unit, observation = self._test, self.unit, planning.contract.observation
-        nodes = len(observation.node_names) if observation and self.block.of == "nodes" else 1
+        block, unit, observation = self.block, self.unit, planning.contract.observation
+        test = block.test
+        nodes = len(observation.node_names) if observation and block.of == "nodes" else 1
         hours = test.length / nodes
-        of_nodes = f" = {figure(hours)} h of {counted(nodes, 'node')}" if self.block.of == "nodes" else ""
-        days = f"{figure(hours / _DAY_H, 3)} days; outages and exclusions extend it"
+        of_nodes = f" = {figure(hours)} h of {counted(nodes, 'node')}" if block.of == "nodes" else ""
+        month = fixed_length(_MONTH_H * nodes, block.promised_h, block.least_h, block.buyer_risk)
+        promise = f"{_percent(block.vendor_risk)} with a promise of {figure(promise_kept(month, block.vendor_risk))}"
         lines = (
-            f"uptime to observe: {figure(test.length)} {unit}{of_nodes}, {days}",
+            f"uptime to observe: {figure(test.length)} {unit}{of_nodes}, {figure(hours / 24, 3)} days; outages and "
+            "exclusions extend it",
             f"interrupts allowed: {test.allowed}; one more ends the test, and no test is accepted early",
-            f"risks: a machine of {figure(test.least)} {unit} is accepted in {_percent(test.buyer_risk)}, "
-            f"one of {figure(test.promised)} {unit} is rejected in {_percent(test.vendor_risk)}",
-            self._of_a_month(hours, _MONTH_H * nodes),
+            f"risks: {self._risks(test)}",
+            f"30 days allow {counted(month.allowed, 'interrupt')}: {self._risks(month)}, or {promise} {unit}",
         )
-        return ClausePlan(lines, {"unit": unit, "hours": hours, **self.test_document})
+        return ClausePlan(lines, {"unit": unit, "hours": hours, **test.document})
 
-    def _of_a_month(self, hours: float, length: float) -> str:
-        block = self.block
-        if hours <= _MONTH_H:
-            return f"30 days are enough: the test takes {figure(hours / _DAY_H, 3)}"
-        test = fixed_length(length, block.promised_h, block.least_h, block.buyer_risk)
-        if test is None:
-            return f"30 days are too short: even without an interrupt the buyer's risk exceeds {block.buyer_risk:.1%}"
+    def _risks(self, test: DemonstrationTest) -> str:
         return (
-            f"30 days cannot keep both risks: {counted(test.allowed, 'interrupt')} would give the buyer "
-            f"{_percent(test.buyer_risk)}, the vendor {_percent(test.vendor_risk)}; agree on "
-            f"{math.ceil(hours / _DAY_H)} days, a promise of {math.ceil(promise_kept(test, block.vendor_risk))} "
-            f"{self.unit}, or larger risks"
+            f"a machine of {figure(test.least)} {self.unit} is accepted in {_percent(test.buyer_risk)}, "
+            f"one of {figure(test.promised)} {self.unit} is rejected in {_percent(test.vendor_risk)}"
         )
 
     def figures(self, down: Downtime) -> outage_clause.OutageFigures:
         """Return the figures at the end of the test: at its length, or at one interrupt more than it allows."""
-        test, uptime = self._test, down.uptime
-        reached = uptime.reaches(test.length)
-        end = down.period.end if reached is None else reached
-        interrupts = [one for one in down.interrupts if one.start < end]
-        failed = len(interrupts) > test.allowed
-        if failed:
+        test = self.block.test
+        reached = down.reaches(test.length)
+        end, met = (down.period.end, None) if reached is None else (reached, True)
+        interrupts = [interrupt for interrupt in down.interrupts if interrupt.start < end]
+        if len(interrupts) > test.allowed:
             interrupts = interrupts[: test.allowed + 1]
-            end = interrupts[-1].start
-        met = False if failed else None if reached is None else True
-        done = f"{figure(uptime.total)} of {figure(test.length)} {self.unit} of the test are done"
+            end, met = interrupts[-1].start, False
+        done = f"{figure(down.uptime[-1])} of {figure(test.length)} {self.unit} of the test are done"
         lacking = f"{done}, with {counted(len(interrupts), 'interrupt')}"
         account = down.account(max(end, down.period.begin + 1))
-        return outage_clause.OutageFigures(met, lacking, end, account, interrupts)
+        return outage_clause.OutageFigures(met, lacking, end, account, interrupts, test)
 
     def value_of(self, detail: outage_clause.OutageDetail) -> tuple[float | None, Interval]:
         mean = detail.mtbf
@@ -145,15 +129,14 @@ class Reliability(outage_clause.OutageClause, frozen=True, kw_only=True, tag="re
         return f"{counted(len(figures.interrupts), 'interrupt')} in {figure(figures.account.up)} {self.unit}{mtbf}"
 
     def section(self, verdict: ClauseVerdict) -> pages.Section:
-        section, test = super().section(verdict), self._test
+        section, test = super().section(verdict), self.block.test
         length = f"{figure(test.length)} {self.unit} of uptime, at most {counted(test.allowed, 'interrupt')}"
-        risks = f"risks: buyer {_percent(test.buyer_risk)}, vendor {_percent(test.vendor_risk)}"
-        facts = (("Test", f"{length}; {risks}"), *section.facts)
+        facts = (("Test", f"{length}; {self._risks(test)}"), *section.facts)
         return replace(section, facts=facts, charts=(self._characteristic(), *section.charts))
 
     def _characteristic(self) -> pages.Chart:
         """Return a chart of the probability of acceptance over the MTBF."""
-        test, right = self._test, pages.WIDTH - 20
+        test, right = self.block.test, pages.WIDTH - 20
         steps = [test.least * (test.promised / test.least) ** (step / 25 - 1) for step in range(76)]
         x = pages.Axis(steps, pages.LEFT, right, logarithmic=True)
         y = pages.Axis((0, 1), pages.HEIGHT - pages.BOTTOM, pages.TOP)

@@ -236,8 +236,8 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         detail = RetainedFigures(figures, _accepted_on(accepted), next_due)
         return ClauseVerdict(self, met, value, problems=tuple(problems), remarks=tuple(remarks), detail=detail)
 
-    def prove(self, dossier: pathlib.Path, keys: Sequence[str]) -> Proof:
-        copy, proof = self._copy(dossier), Proof([], [], [])
+    def prove(self, evidence: ClauseEvidence, keys: Sequence[str]) -> Proof:
+        copy, proof = self._copy(evidence.campaign.folder), Proof([], [], [])
         if copy.is_dir():
             try:
                 proof = check_seal(copy, self.retained.keys)

@@ -24,7 +24,7 @@ from msgspec.structs import asdict, replace
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.locks import LockedError, locked
+from kappa.core.ground.locks import locked
 from kappa.core.ground.whole_files import opened
 from reports.acceptance.campaign.chained_lines import (
     LineChain,
@@ -34,10 +34,9 @@ from reports.acceptance.campaign.chained_lines import (
     decoded,
     read_lines,
 )
-from reports.acceptance.campaign.layout import LOG, RAW
+from reports.acceptance.campaign.layout import LOG, LOG_LOCK, RAW
 from reports.acceptance.outages.terms import OutageTerms
 
-LOCK = ".outages.lock"
 UNKNOWN = "unknown"
 OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 EntryKind = Literal[
@@ -48,7 +47,7 @@ _Short = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A new entry, without the fields that the log adds.
+    """Hold a new entry, without the fields that the log adds.
 
     ``what``: ``begin`` of the period; time that was ``observed`` or ``not_observed``; an interrupt of the system, of
     ``nodes``, or of a job of all nodes; ``void`` takes back what it supersedes; ``agreement`` of the party ``by`` to
@@ -72,7 +71,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
 
 class LogEntry(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """A line of the log."""
+    """Hold a line of the log."""
 
     id: str
     recorded: _Moment
@@ -101,16 +100,20 @@ class LogEntry(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=
 _DECODER = msgspec.json.Decoder(LogEntry)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class OutageLog(LineChain):
-    """``latest``: entries that no later line supersedes. ``agreed``: party -> number of an entry -> when it agreed."""
+    """Hold the log of the campaign in ``folder``.
 
+    ``latest``: entries that no later line supersedes. ``agreed``: party -> number of an entry -> when it agreed.
+    """
+
+    folder: pathlib.Path
     latest: dict[int, LogEntry] = field(default_factory=dict)
     superseded: dict[int, LogEntry] = field(default_factory=dict)
     agreed: dict[str, dict[int, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     last_recorded: int = 0
-    node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    _node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def versions(self, entry: LogEntry) -> Iterator[LogEntry]:
         """Yield ``entry`` and the entries that it superseded, the newest first."""
@@ -121,7 +124,60 @@ class OutageLog(LineChain):
 
     def lacking(self, entry: LogEntry, parties: Sequence[str]) -> list[str]:
         """Return the parties that did not agree to ``entry``."""
-        return [party for party in parties if entry.number not in self.agreed.get(party, ())]
+        number = entry.number
+        return [party for party in parties if number not in self.agreed.get(party, ())]
+
+    def take(self, line: LogEntry) -> None:
+        """Add the next line of the chain.
+
+        :raises InputError: it contradicts the lines before.
+        """
+        number, recorded = self.lines + 1, int(line.recorded.timestamp())
+        if recorded < self.last_recorded:
+            back = f"{self.last_recorded - recorded} s before the one above: a clock was set back"
+            self.remarks.append(f"line {number} of {LOG} was recorded {back}")
+        self.last_recorded = recorded
+        if line.what == "agreement":
+            agreed = self.agreed.setdefault(line.by, {})
+            for about in line.about:
+                if _number(about) not in self.latest:
+                    raise self._broken(f"agrees to {_no_entry(about)}")
+                agreed.setdefault(int(about), recorded)
+            return
+        if line.start is None:
+            raise self._broken("expected a start")
+        if line.end is not None and line.end < line.start:
+            raise self._broken("it ends before it begins")
+        if line.supersedes is not None:
+            before = self.latest.pop(_number(line.supersedes), None)
+            if before is None:
+                raise self._broken(f"corrects {_no_entry(line.supersedes)}")
+            self.superseded[before.number] = before
+        # A year of a large machine has a million entries, with few different texts: keep each text once, and no hash.
+        texts = {name: sys.intern(getattr(line, name)) for name in ("by", "source", "cause", "note")}
+        nodes = self._node_lists.setdefault(line.nodes, line.nodes)
+        self.latest[number] = replace(line, **texts, nodes=nodes, prev="")
+
+    def _broken(self, problem: str) -> InputError:
+        return broken(self.folder / LOG, self.lines + 1, problem)
+
+    def append(self, drafts: Sequence[Draft], now: float | None = None) -> list[int]:
+        """Append all of ``drafts``, wait until a power cut cannot undo it, and return their numbers.
+
+        Only the process in ``writing`` may append.
+
+        :raises InputError: they cannot be written; a part of the last line may remain, which the next writer removes.
+        """
+        path, lines = self.folder / LOG, list[bytes]()
+        recorded, first = utc(time.time() if now is None else now), self.lines + 1
+        for number, draft in enumerate(drafts, first):
+            line = LogEntry(id=str(number), recorded=recorded, prev=self.last_hash, **asdict(draft))
+            lines.append(msgspec.json.encode(line) + b"\n")
+            # Never write a line that the reader would refuse.
+            self.take(decoded(_DECODER, lines[-1], path, number))
+            self.add(lines[-1])
+        append_lines(path, b"".join(lines))
+        return [*range(first, self.lines + 1)]
 
 
 def load_log(folder: pathlib.Path) -> OutageLog:
@@ -129,41 +185,12 @@ def load_log(folder: pathlib.Path) -> OutageLog:
 
     :raises InputError: a line was changed, removed or moved, or is no entry; names the line.
     """
-    path, log = folder / LOG, OutageLog()
-    for line in read_lines(path, LogEntry, log):
-        _take(line, log, path)
+    log = OutageLog(folder=folder)
+    for line in read_lines(folder / LOG, LogEntry, log):
+        log.take(line)
     if log.torn:
         log.remarks.append(f"line {log.lines + 1} of {LOG} was cut off when it was written and counts for nothing")
     return log
-
-
-def _take(line: LogEntry, log: OutageLog, path: pathlib.Path) -> None:
-    """Add a line, whose place in the chain is right, to ``log``."""
-    number, recorded = log.lines + 1, int(line.recorded.timestamp())
-    if recorded < log.last_recorded:
-        back = log.last_recorded - recorded
-        log.remarks.append(f"line {number} of {LOG} was recorded {back} s before the one above: a clock was set back")
-    log.last_recorded = recorded
-    if line.what == "agreement":
-        agreed = log.agreed.setdefault(line.by, {})
-        for about in line.about:
-            if _number(about) not in log.latest:
-                raise broken(path, number, f"agrees to {_no_entry(about)}")
-            agreed.setdefault(int(about), recorded)
-        return
-    if line.start is None:
-        raise broken(path, number, "expected a start")
-    if line.end is not None and line.end < line.start:
-        raise broken(path, number, "it ends before it begins")
-    if line.supersedes is not None:
-        before = log.latest.pop(_number(line.supersedes), None)
-        if before is None:
-            raise broken(path, number, f"corrects {_no_entry(line.supersedes)}")
-        log.superseded[before.number] = before
-    # A year of a large machine has a million entries, with few different texts: keep each text once, and no hash.
-    texts = {name: sys.intern(getattr(line, name)) for name in ("by", "source", "cause", "note")}
-    nodes = log.node_lists.setdefault(line.nodes, line.nodes)
-    log.latest[number] = replace(line, **texts, nodes=nodes, prev="")
 
 
 def _number(text: str | None) -> int:
@@ -203,66 +230,20 @@ def draft_by_hand(log: OutageLog, terms: OutageTerms, party: str, given: Mapping
     return draft
 
 
-class LogWriter:
-    """The log, locked against other writers."""
-
-    def __init__(self, folder: pathlib.Path, log: OutageLog) -> None:
-        self.folder = folder
-        self.log = log
-
-    def append(self, drafts: Sequence[Draft], now: float | None = None) -> list[int]:
-        """Append all of ``drafts``, wait until a power cut cannot undo it, and return their numbers.
-
-        :raises InputError: they cannot be written; a part of the last line may remain, which the next writer removes.
-        """
-        recorded, path, first, lines = utc(time.time() if now is None else now), self.folder / LOG, self.log.lines, []
-        for draft in drafts:
-            number = self.log.lines + 1
-            line = LogEntry(id=str(number), recorded=recorded, prev=self.log.last_hash, **asdict(draft))
-            lines.append(msgspec.json.encode(line) + b"\n")
-            # Never write a line that the reader would refuse.
-            _take(decoded(_DECODER, lines[-1], path, number), self.log, path)
-            self.log.add(lines[-1])
-        append_lines(path, b"".join(lines))
-        return [*range(first + 1, self.log.lines + 1)]
-
-
 @contextlib.contextmanager
-def writing(folder: pathlib.Path) -> Iterator[LogWriter]:
+def writing(folder: pathlib.Path) -> Iterator[OutageLog]:
     """Hold the log of a campaign and read it. A last line that was cut off goes to ``raw/``.
 
     :raises InputError: another process writes it, or it is damaged.
     """
-    with _locked(folder, shared=False):
+    with locked(folder / LOG_LOCK):
         log = load_log(folder)
         if log.torn:
             cut_torn_line(folder / LOG, log)
-        yield LogWriter(folder, log)
+        yield log
 
 
-@contextlib.contextmanager
-def log_at_rest(folder: pathlib.Path) -> Iterator[None]:
-    """Hold the log while no other process writes it; the folder may be read-only.
-
-    :raises InputError: it is being written.
-    """
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(FileNotFoundError):
-            stack.enter_context(_locked(folder, shared=True))
-        yield
-
-
-@contextlib.contextmanager
-def _locked(folder: pathlib.Path, shared: bool) -> Iterator[None]:
-    try:
-        with locked(folder / LOCK, shared=shared):
-            yield
-    except LockedError as err:
-        where = clean(str(folder / LOG))
-        raise InputError(f"{where}: another process writes it ({err.holder}); run the command again") from None
-
-
-def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
+def altered_raw(log: OutageLog) -> list[str]:
     """Return the raw answers that the log names with a hash, and that are missing or have another."""
     problems = []
     entries = [*log.latest.values(), *log.superseded.values()]
@@ -272,7 +253,7 @@ def altered_raw(folder: pathlib.Path, log: OutageLog) -> list[str]:
         if path.parts[:1] != (RAW,) or ".." in path.parts:
             continue
         try:
-            with opened(folder / path) as file:
+            with opened(log.folder / path) as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                     problems.append(f"altered since the outage log named it: {clean(name)}")
         except OSError:

@@ -5,6 +5,7 @@ MIL-HDBK-781 and IEC 61124, with a fixed length; the intervals belong to a test 
 Durations have any one unit: hours, or node-hours.
 """
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +20,9 @@ LEAST_FOR_TREND = 4
 _MOST_INTERRUPTS = 100_000
 
 
-class RisksError(ValueError):
-    """No test of a usable length keeps both risks."""
-
-
 @dataclass(frozen=True)
 class DemonstrationTest:
-    """A test of ``length``, in which a machine may have ``allowed`` interrupts; the risks are those it reaches.
+    """Hold a test of ``length``, in which a machine may have ``allowed`` interrupts, with the risks that it reaches.
 
     ``buyer_risk``: that a machine of MTBF ``least`` is accepted; ``vendor_risk``: that one of ``promised`` is rejected.
     """
@@ -34,6 +31,11 @@ class DemonstrationTest:
     least: float
     length: float
     allowed: int
+
+    @property
+    def document(self) -> dict[str, float]:
+        risks = {"buyer_risk": self.buyer_risk, "vendor_risk": self.vendor_risk}
+        return {"length": self.length, "allowed": self.allowed, **risks}
 
     @property
     def buyer_risk(self) -> float:
@@ -59,30 +61,26 @@ def demonstration_test(promised: float, least: float, buyer_risk: float, vendor_
 
     The package ``reliability`` steps back one interrupt, which exceeds the vendor's risk; this does not.
 
-    :raises RisksError: it would allow more than 100,000 interrupts.
+    :raises ValueError: it would allow more than 100,000 interrupts.
     """
 
     def test(allowed: int) -> DemonstrationTest:
         return DemonstrationTest(promised, least, length_of(allowed, least, buyer_risk), allowed)
 
-    # The vendor's risk falls with the interrupts that are allowed: find the first that keeps it by bisection.
-    low, high = -1, 1
-    while test(high).vendor_risk > vendor_risk:
-        low, high = high, 2 * high
-        if high > _MOST_INTERRUPTS:
-            raise RisksError(f"no test of at most {_MOST_INTERRUPTS:,} interrupts tells {promised:g} from {least:g}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if test(middle).vendor_risk <= vendor_risk else (middle, high)
-    return test(high)
+    # The vendor's risk falls with the interrupts that are allowed.
+    counts = range(_MOST_INTERRUPTS + 1)
+    allowed = bisect.bisect_left(counts, True, key=lambda count: test(count).vendor_risk <= vendor_risk)
+    if allowed > _MOST_INTERRUPTS:
+        raise ValueError(f"no test of at most {_MOST_INTERRUPTS:,} interrupts tells {promised:g} from {least:g}")
+    return test(allowed)
 
 
-def fixed_length(length: float, promised: float, least: float, buyer_risk: float) -> DemonstrationTest | None:
-    """Return the test of ``length`` that keeps the buyer's risk; ``None`` if even no interrupt would exceed it."""
-    allowed = -1
+def fixed_length(length: float, promised: float, least: float, buyer_risk: float) -> DemonstrationTest:
+    """Return the test of ``length`` that keeps the buyer's risk, or that allows no interrupt."""
+    allowed = 0
     while acceptance(allowed + 1, length, least) <= buyer_risk:
         allowed += 1
-    return DemonstrationTest(promised, least, length, allowed) if allowed >= 0 else None
+    return DemonstrationTest(promised, least, length, allowed)
 
 
 def promise_kept(test: DemonstrationTest, vendor_risk: float) -> float:
@@ -92,7 +90,7 @@ def promise_kept(test: DemonstrationTest, vendor_risk: float) -> float:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean time between interrupts; ``value`` and ``high`` are ``None`` without an interrupt."""
+    """Hold a mean time between interrupts; ``value`` and ``high`` are ``None`` without an interrupt."""
 
     value: float | None
     low: float

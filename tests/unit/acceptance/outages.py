@@ -5,7 +5,7 @@ import datetime
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import CONTRACT
 from reports.acceptance.judge import judge
-from reports.acceptance.outages.log import Draft, LogWriter, writing
+from reports.acceptance.outages.log import Draft, OutageLog, writing
 
 BEGIN = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
 PARTIES = ("buyer", "vendor")
@@ -45,7 +45,7 @@ def at(hours):
 class Month:
     """A log that is being written; every line that both parties agree to unless it says who does."""
 
-    def __init__(self, writer: LogWriter):
+    def __init__(self, writer: OutageLog):
         self.writer = writer
 
     def add(self, what, start, end=None, agreed=PARTIES, recorded=None, nodes=(), **fields):
@@ -72,14 +72,15 @@ class Month:
 
 
 def written(folder, fill, observed_h=MONTH_H, contract=CONTRACT_TEXT):
-    """A campaign whose log ``fill`` has written, observed to ``observed_h``."""
+    """A campaign whose log ``fill`` has written, observed to ``observed_h``; 0: not observed."""
     folder.mkdir(parents=True)
     (folder / CONTRACT).write_text(contract)
     with writing(folder) as writer:
         month = Month(writer)
         month.add("begin", 0, recorded=-100)
         fill(month)
-        month.add("observed", 0, observed_h)
+        if observed_h:
+            month.add("observed", 0, observed_h)
     return Campaign(folder)
 
 

@@ -113,12 +113,12 @@ MONTHS = {
 @pytest.mark.parametrize("month", MONTHS)
 def test_month_has_the_answer_of_pencil_and_paper(month, tmp_path):
     fill, of_system, of_nodes, system, of_all_nodes, outcomes = MONTHS[month]
-    found = verdicts(written(tmp_path / "campaign", fill))
-    assert len(found["S"].detail.figures.interrupts) == of_system
-    assert len(found["N"].detail.figures.interrupts) == of_nodes
-    assert found["A"].value == pytest.approx(system, rel=1e-12)
-    assert found["B"].value == pytest.approx(of_all_nodes, rel=1e-12)
-    assert tuple(verdict.outcome for verdict in found.values()) == outcomes
+    judged = verdicts(written(tmp_path / "campaign", fill))
+    assert len(judged["S"].detail.figures.interrupts) == of_system
+    assert len(judged["N"].detail.figures.interrupts) == of_nodes
+    assert judged["A"].value == pytest.approx(system, rel=1e-12)
+    assert judged["B"].value == pytest.approx(of_all_nodes, rel=1e-12)
+    assert tuple(verdict.outcome for verdict in judged.values()) == outcomes
 
 
 def test_every_second_is_in_one_class(tmp_path):
@@ -138,9 +138,9 @@ def test_every_second_is_in_one_class(tmp_path):
 
 
 def test_short_period_is_incomplete(tmp_path):
-    found = verdicts(written(tmp_path / "campaign", lambda month: None, observed_h=400))
-    assert {verdict.outcome for verdict in found.values()} == {INCOMPLETE}
-    assert "400 of 463.7 h" in found["S"].problems[0]
+    judged = verdicts(written(tmp_path / "campaign", lambda month: None, observed_h=400))
+    assert {verdict.outcome for verdict in judged.values()} == {INCOMPLETE}
+    assert "400 of 463.7 h" in judged["S"].problems[0]
 
 
 def test_excluded_time_extends_the_test(tmp_path):
@@ -156,8 +156,8 @@ def test_excluded_time_extends_the_test(tmp_path):
 def test_burn_in_does_not_count(tmp_path):
     contract = CONTRACT_TEXT.replace("notice_h: 48", "notice_h: 48, burn_in_h: 250")
     six_early = MONTHS["six outages early"][0]
-    found = verdicts(written(tmp_path / "campaign", six_early, 1000, contract))
-    assert found["S"].outcome is MET and not found["S"].detail.figures.interrupts
+    judged = verdicts(written(tmp_path / "campaign", six_early, 1000, contract))
+    assert judged["S"].outcome is MET and not judged["S"].detail.figures.interrupts
 
 
 def test_second_beginning_leaves_the_clause_incomplete(tmp_path):

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import LockedError
 from reports.acceptance.campaign.chained_lines import keep_raw
 from reports.acceptance.campaign.layout import LOG, RAW, WEEKS
 from reports.acceptance.campaign.signature import sha256
@@ -50,7 +51,7 @@ def changed(number):
 
 
 @pytest.mark.parametrize(
-    ("damaged", "words"),
+    ("damaged", "problem"),
     [
         (changed(1), "line 1: it was changed after line 2"),
         (changed(7), "line 7: it was changed after line 8"),
@@ -63,15 +64,15 @@ def changed(number):
         (lambda lines: [*lines, b"x" * (1 << 21)], "line 37: longer than"),
     ],
 )
-def test_damaged_log_is_refused_with_the_line(campaign, damaged, words):
+def test_damaged_log_is_refused_with_the_line(campaign, damaged, problem):
     rewrite(campaign, damaged(lines_of(campaign)))
-    with pytest.raises(InputError, match=rf"outages\.jsonl: {words}"):
+    with pytest.raises(InputError, match=rf"outages\.jsonl: {problem}"):
         load_log(campaign.folder)
 
 
-def refused(campaign, draft, words):
+def refused(campaign, draft, problem):
     before = lines_of(campaign)
-    with writing(campaign.folder) as writer, pytest.raises(InputError, match=words):
+    with writing(campaign.folder) as writer, pytest.raises(InputError, match=problem):
         writer.append([draft])
     assert lines_of(campaign) == before
 
@@ -106,8 +107,8 @@ def test_daylight_saving_makes_no_jump(tmp_path):
     end = datetime.datetime(2026, 10, 25, 2, 30, tzinfo=winter)
     with writing(tmp_path / "campaign") as writer:
         (number,) = writer.append([entry(start=start, end=end)])
-    found = load_log(tmp_path / "campaign").latest[number]
-    assert found.ends - found.begins == 3600
+    night = load_log(tmp_path / "campaign").latest[number]
+    assert night.ends - night.begins == 3600
 
 
 def test_clock_set_back_is_remarked(campaign):
@@ -123,13 +124,11 @@ def test_clock_ahead_is_remarked(campaign):
     assert any(f"({LINES + 1}) begin after they were recorded" in remark for remark in verdicts(campaign)["S"].remarks)
 
 
-def test_second_writer_is_refused(campaign):
-    with (
-        writing(campaign.folder),
-        pytest.raises(InputError, match="another process writes it"),
-        writing(campaign.folder),
-    ):
-        pass
+def test_log_that_is_being_written_is_held(campaign):
+    with writing(campaign.folder):
+        for hold in (writing(campaign.folder), campaign.at_rest()):
+            with pytest.raises(LockedError), hold:
+                pass
 
 
 def test_cut_off_line_is_set_aside(campaign):
@@ -167,11 +166,11 @@ def test_altered_raw_answer_is_found(campaign):
     with writing(campaign.folder) as writer:
         writer.append([entry(evidence=(evidence, "raw/sacctmgr-1.txt:1"))])
     log = load_log(campaign.folder)
-    assert not altered_raw(campaign.folder, log)
+    assert not altered_raw(log)
     (campaign.folder / RAW / "sacctmgr-1.txt").write_text("node3|…\n")
-    assert altered_raw(campaign.folder, log) == ["altered since the outage log named it: raw/sacctmgr-1.txt"]
+    assert altered_raw(log) == ["altered since the outage log named it: raw/sacctmgr-1.txt"]
     (campaign.folder / RAW / "sacctmgr-1.txt").unlink()
-    assert altered_raw(campaign.folder, log) == ["missing, though the outage log names it: raw/sacctmgr-1.txt"]
+    assert altered_raw(log) == ["missing, though the outage log names it: raw/sacctmgr-1.txt"]
 
 
 def test_altered_line_of_a_dossier_is_found(campaign, tmp_path):

@@ -8,8 +8,8 @@ from tests.tiers import few_or_many
 
 
 def test_the_simulated_contract_has_the_test_of_thirty_days():
-    found = demonstration_test(PROMISED_H, LEAST_H, RISK, RISK)
-    assert found.allowed == 5 and abs(found.length - LENGTH_H) < 0.5
+    test = demonstration_test(PROMISED_H, LEAST_H, RISK, RISK)
+    assert test.allowed == 5 and abs(test.length - LENGTH_H) < 0.5
 
 
 @few_or_many("count", 60, 400)

@@ -8,11 +8,10 @@ from kappa.app.conduct.outage_collecting import collect
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 from kappa.core.record.actions import Action, keep_action
-from reports.acceptance.campaign.layout import LOG
 from reports.acceptance.campaign.slurm_answers import parse_config, parse_events, parse_nodes
 from reports.acceptance.contract import binding_contract
-from reports.acceptance.outages.log import OUTAGES, load_log, writing
-from tests.unit.acceptance.outages import BEGIN, Month, written
+from reports.acceptance.outages.log import OUTAGES, load_log
+from tests.unit.acceptance.outages import BEGIN, written
 
 HOUR_S = 3600
 # A node whose slurmd was killed, and one that was drained by hand, with a bar in the reason.
@@ -55,10 +54,7 @@ def slurm():
 def go(tmp_path, monkeypatch, slurm):
     """Collect so many hours after the period began."""
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
-    folder = written(tmp_path / "campaign", lambda month: None).folder
-    (folder / LOG).unlink()
-    with writing(folder) as writer:
-        Month(writer).add("begin", 0, recorded=-1)
+    folder = written(tmp_path / "campaign", lambda month: None, observed_h=0).folder
 
     def collect_at(hours):
         monkeypatch.setattr(outage_collecting.time, "time", lambda: BEGIN.timestamp() + hours * HOUR_S)
@@ -69,21 +65,21 @@ def go(tmp_path, monkeypatch, slurm):
 
 
 def entries(log, *kinds):
-    return [one for one in log.latest.values() if one.what in (kinds or OUTAGES)]
+    return [entry for entry in log.latest.values() if entry.what in (kinds or OUTAGES)]
 
 
 def hours(log, what):
     begin = int(BEGIN.timestamp())
     return [
-        ((one.begins - begin) / HOUR_S, None if one.ends is None else (one.ends - begin) / HOUR_S)
-        for one in entries(log, what)
+        ((entry.begins - begin) / HOUR_S, None if entry.ends is None else (entry.ends - begin) / HOUR_S)
+        for entry in entries(log, what)
     ]
 
 
 def test_open_outage_is_appended_once_and_gets_its_end(go, slurm):
     slurm.answers["sacctmgr"] = DOWN.format("Unknown")
-    assert hours(go(2), "node_interrupt") == [(1.5, None)]
-    assert hours(go(3), "node_interrupt") == [(1.5, None)]
+    for moment in (2, 3):
+        assert hours(go(moment), "node_interrupt") == [(1.5, None)]
     slurm.answers["sacctmgr"] = DOWN.format("2026-12-01T03:30:00")
     log = go(4)
     assert hours(log, "node_interrupt") == [(1.5, 3.5)]
@@ -110,14 +106,14 @@ def test_dead_job_of_all_nodes_is_an_interrupt_of_its_own(go, slurm):
     assert hours(log, "job_interrupt") == [(1.5, 1.5)] and len(entries(log)) == 2
 
 
-@pytest.mark.parametrize(("events", "found"), [("", [("n1", "n2")]), (DOWN.format("Unknown"), [("n2",)])])
-def test_dead_job_of_some_nodes_counts_without_an_event(go, slurm, events, found):
+@pytest.mark.parametrize(("events", "expected"), [("", [("n1", "n2")]), (DOWN.format("Unknown"), [("n2",)])])
+def test_dead_job_of_some_nodes_counts_without_an_event(go, slurm, events, expected):
     slurm.answers |= {"sacctmgr": events, "sacct": DIED.format(2, "n[1-2]")}
-    assert [one.nodes for one in entries(go(2))] == found
+    assert [entry.nodes for entry in entries(go(2))] == expected
 
 
-@pytest.mark.parametrize(("events", "found"), [("", [("scontrol", 3, 3 + 1 / 60)]), (DOWN, [("sacctmgr", 1.5, 4)])])
-def test_boot_counts_without_an_event(go, slurm, events, found):
+@pytest.mark.parametrize(("events", "expected"), [("", [("scontrol", 3, 3 + 1 / 60)]), (DOWN, [("sacctmgr", 1.5, 4)])])
+def test_boot_counts_without_an_event(go, slurm, events, expected):
     go(2)
     first, second, _ = NODES.split("\n")
     booted = second.replace(" BootTime=2026-11-26T13:25:14", " BootTime=2026-12-01T03:00:00")
@@ -125,7 +121,7 @@ def test_boot_counts_without_an_event(go, slurm, events, found):
     slurm.answers["node"] = f"{first}\n{booted}\n"
     slurm.answers["sacctmgr"] = events.format("2026-12-01T04:00:00")
     log = go(4.5)
-    assert [(entries(log)[0].source, *times) for times in hours(log, "node_interrupt")] == found
+    assert [(entries(log)[0].source, *times) for times in hours(log, "node_interrupt")] == expected
 
 
 def test_quarantine_lasts_until_the_node_is_given_back(go):
@@ -137,7 +133,7 @@ def test_quarantine_lasts_until_the_node_is_given_back(go):
     ):
         keep_action(results_folder("embedded") / "history", action)
     log = go(3)
-    assert [(one.source, one.nodes) for one in entries(log)] == [("quarantine", ("n3",))]
+    assert [(entry.source, entry.nodes) for entry in entries(log)] == [("quarantine", ("n3",))]
     assert hours(log, "node_interrupt") == [(1, 2)]
 
 
@@ -167,11 +163,11 @@ def test_clock_set_back_is_not_observed(go):
 def test_silent_controller_is_a_system_interrupt_until_its_start(go, slurm):
     go(2)
     slurm.answers |= {"config": None, "node": None}
-    assert hours(go(3), "system_interrupt") == [(3, None)]
-    assert hours(go(3.5), "system_interrupt") == [(3, None)]
+    for moment in (3, 3.5):
+        assert hours(go(moment), "system_interrupt") == [(3, None)]
     slurm.answers |= {"config": CONFIG.replace("2026-11-26T13:25:13", "2026-12-01T03:45:00"), "node": NODES}
-    assert hours(go(4), "system_interrupt") == [(3, 3.75)]
-    assert hours(go(5), "system_interrupt") == [(3, 3.75)]
+    for moment in (4, 5):
+        assert hours(go(moment), "system_interrupt") == [(3, 3.75)]
 
 
 def test_controller_start_between_collections_is_an_entry(go, slurm):
@@ -182,9 +178,9 @@ def test_controller_start_between_collections_is_an_entry(go, slurm):
 
 def test_every_answer_is_kept_with_its_hash(go, tmp_path):
     (observed,) = entries(go(2), "observed")
-    names = {one.partition("-")[0] for one in observed.evidence}
+    names = {name.partition("-")[0] for name in observed.evidence}
     assert names == {"raw/sacctmgr", "raw/sacct", "raw/scontrol", "raw/config"}
-    assert all((tmp_path / "campaign" / one.partition("=")[0]).exists() for one in observed.evidence)
+    assert all((tmp_path / "campaign" / name.partition("=")[0]).exists() for name in observed.evidence)
 
 
 def test_time_before_the_period_is_neither_observed_nor_not(go):
@@ -192,7 +188,7 @@ def test_time_before_the_period_is_neither_observed_nor_not(go):
 
 
 def test_operator_text_is_no_boot_time():
-    assert [(one.node, one.boot) for one in parse_nodes(NODES)] == [("n1", 1795699514), ("n2", 1795699514)]
+    assert [(start.node, start.boot) for start in parse_nodes(NODES)] == [("n1", 1795699514), ("n2", 1795699514)]
     assert (parse_config(CONFIG).started, parse_config(CONFIG).failover_s) == (1795699513, 30)
 
 
@@ -203,7 +199,7 @@ def test_operator_text_is_no_boot_time():
         (parse_events, DRAINED + "|2026-11-26T13:36:25|Unknown||Cluster Registered TRES|\n", 2),
         (parse_events, "n2|26 Nov 13:36|Unknown|DOWN*|Not responding|root(0)\n", 1),
         (parse_events, "n2|Unknown|Unknown|DOWN*|Not responding|root(0)\n", 1),
-        (parse_nodes, NODES + "Node node9 not found\n", 3),
+        (parse_nodes, NODES + "Node node9 not expected\n", 3),
     ],
 )
 def test_foreign_line_is_refused_with_its_number(parse, text, line):
