@@ -14,7 +14,7 @@ from kappa.core.ground.order_statistics import Interval, Statistic
 from reports.acceptance.kinds import outage_clause
 from reports.acceptance.kinds.clause import ClausePlan, Planning
 from reports.acceptance.outages.account import HOUR_S, Downtime
-from reports.acceptance.outages.statistics import CONFIDENCE, availability_interval
+from reports.acceptance.outages.interrupt_statistics import CONFIDENCE, availability_interval
 
 
 class AvailabilityTerms(outage_clause.OutageBlock, frozen=True, forbid_unknown_fields=True, kw_only=True):

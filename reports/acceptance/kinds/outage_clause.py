@@ -28,7 +28,7 @@ from reports.acceptance.outages.account import (
     TimeAccount,
 )
 from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
-from reports.acceptance.outages.statistics import (
+from reports.acceptance.outages.interrupt_statistics import (
     CONFIDENCE,
     CONFIDENCE_OF_NONE,
     DemonstrationTest,

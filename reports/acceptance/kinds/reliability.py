@@ -15,7 +15,7 @@ from kappa.core.ground.order_statistics import Interval, Statistic
 from reports.acceptance.kinds import outage_clause, pages
 from reports.acceptance.kinds.clause import ClausePlan, ClauseVerdict, Planning
 from reports.acceptance.outages.account import Downtime
-from reports.acceptance.outages.statistics import (
+from reports.acceptance.outages.interrupt_statistics import (
     CONFIDENCE,
     DemonstrationTest,
     acceptance,

@@ -2,7 +2,7 @@
 
 from scipy import stats
 
-from reports.acceptance.outages.statistics import demonstration_test
+from reports.acceptance.outages.interrupt_statistics import demonstration_test
 from tests.outage_simulation import LEAST_H, LENGTH_H, PROMISED_H, RISK, bursts, simulate, steady
 from tests.tiers import few_or_many
 

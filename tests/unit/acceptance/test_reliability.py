@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.acceptance.outages.statistics import (
+from reports.acceptance.outages.interrupt_statistics import (
     acceptance,
     availability_interval,
     chance_of,
