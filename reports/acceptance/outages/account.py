@@ -350,9 +350,6 @@ def _merged(begun: list[Outage], merge_s: int, *, of_nodes: bool) -> list[Outage
         else:
             group = merged[at]
             merged[at] = Outage(group.start, max(group.end, outage.end), group.entries + outage.entries)
-        if not of_nodes:
-            down[""] = (merged[-1].end, len(merged) - 1)
-            continue
         for place in places:
             if place not in down or outage.end > down[place][0]:
                 down[place] = (outage.end, at)

@@ -47,6 +47,14 @@ def burst_of_one_cause(month):
     month.system(101.5, 101.6, cause="network")
 
 
+def still_down_by_the_first_cause(month):
+    """The first cause comes again within the hour and outlasts the second; the third begins before its end."""
+    month.system(100, 100.1, cause="power")
+    month.system(100.2, 100.3, cause="network")
+    month.system(100.4, 120, cause="power")
+    month.system(110, 111, cause="file system")
+
+
 def during_maintenance(month):
     maintenance(month)
     month.system(110, 112)
@@ -107,6 +115,8 @@ MONTHS = {
                        (INCOMPLETE, MET, MET, MET)),
     "burst of one cause": (burst_of_one_cause, 3, 0, 71930 / 720, 71930 / 720, ALL_MET),
     "during maintenance": (during_maintenance, 0, 0, 100, 100, ALL_MET),
+    "still down by the first cause": (still_down_by_the_first_cause, 2, 0, 70020 / 720, 70020 / 720,
+                                      (MET, MET, NOT_MET, NOT_MET)),
 }  # fmt: skip
 
 
