@@ -27,7 +27,6 @@ from reports.acceptance.outages.account import (
     Place,
     TimeAccount,
 )
-from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
 from reports.acceptance.outages.interrupt_statistics import (
     CONFIDENCE,
     CONFIDENCE_OF_NONE,
@@ -37,6 +36,7 @@ from reports.acceptance.outages.interrupt_statistics import (
     laplace_trend,
     mean_time,
 )
+from reports.acceptance.outages.log import OUTAGES, OutageLog, altered_raw, load_log, utc
 from reports.show.provenance import Listing
 
 # A larger share of the period without observation leaves the clause incomplete.
