@@ -203,7 +203,7 @@ def test_dossier_and_verify_cover_the_answers(campaign, tmp_path):
     assert verify(dossier).exit_status == 1
 
 
-# The run on Slurm: two jobs, of which the second may wait.
+# The run on Slurm: two jobs; the second may wait.
 FIRST = "1|COMPLETED|2026-11-26T19:29:06|2026-11-26T19:29:06|2026-11-26T19:29:08|1|node1|None\n"
 BOTH = FIRST + FIRST.replace("1|COMP", "2|COMP", 1).replace("node1", "node2")
 WAITS = FIRST + "2|PENDING|2026-11-26T19:29:06|N/A|N/A|1||Resources\n"
