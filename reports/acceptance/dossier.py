@@ -6,13 +6,12 @@ import os
 import pathlib
 import re
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
+from kappa.core.ground.whole_files import whole_folder, write_atomically
 from reports.acceptance.campaign.folder import Campaign
 from reports.acceptance.campaign.layout import ACCEPTED, ENERGY, LOG, MEASURED, REPORT, SUMS, is_result
 from reports.acceptance.campaign.measured import (
@@ -47,17 +46,10 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
         raise InputError(f"{clean(str(target))} exists; Kappa overwrites no dossier; give another folder with -o")
     verdict = judge(campaign)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as part:
-            folder = pathlib.Path(part, "dossier")
-            folder.mkdir(mode=0o700)
+        with whole_folder(target) as folder:
             _fill(folder, campaign, verdict, pdf)
             if how_signed:
                 sign(folder, how_signed)
-            # Without this, the new name may survive a power cut while its content is lost.
-            sync_tree(folder)
-            folder.rename(target)
-            sync_folder(target.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(target))}: {err.strerror}") from err
     return verdict

@@ -174,3 +174,20 @@ def make_folder(path: pathlib.Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise InputError(f"cannot make {clean(str(path))}: {err.strerror}") from err
+
+
+@contextlib.contextmanager
+def whole_folder(target: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yield a folder that becomes ``target`` at the end, complete or not at all; only the owner can read it.
+
+    :raises OSError: the storage could not keep a file.
+    """
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as part:
+        folder = pathlib.Path(part, "whole")
+        folder.mkdir(mode=0o700)
+        yield folder
+        # Without this, the new name may survive a power cut while its content is lost.
+        sync_tree(folder)
+        folder.rename(target)
+        sync_folder(target.parent)

@@ -5,7 +5,6 @@ import collections
 import datetime
 import pathlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from kappa.core.ground.documents import Path
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.ground.order_statistics import Statistic
-from kappa.core.ground.whole_files import sync_folder, sync_tree
+from kappa.core.ground.whole_files import whole_folder
 from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.folder import SPACK_LOCK
 from reports.acceptance.campaign.layout import ACCEPTED
@@ -157,13 +156,8 @@ class Retained(Clause, frozen=True, kw_only=True, tag="retained"):
         if target.is_dir():
             return
         try:
-            target.parent.mkdir(mode=0o700, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as part:
-                copied = pathlib.Path(part, "dossier")
-                shutil.copytree(folder, copied, symlinks=True, copy_function=shutil.copyfile)
-                sync_tree(copied)
-                copied.rename(target)
-            sync_folder(target.parent)
+            with whole_folder(target) as copy:
+                shutil.copytree(folder, copy, symlinks=True, copy_function=shutil.copyfile, dirs_exist_ok=True)
         except (OSError, shutil.Error) as err:
             raise InputError(f"cannot copy {clean(str(folder))} to {clean(str(target))}: {err}") from err
 
