@@ -25,7 +25,7 @@ from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_fo
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
+from kappa.core.record.load import CONFIRMATIONS, PAGE, keep_record, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
 from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
@@ -97,6 +97,7 @@ class Validation:
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 
+        keep_record(self.report)
         verdict, past = judge_report(self.report, self.site), past_of(self.report)
         show(verdict, since_last(self.report, past))
         page = self.folder / PAGE

@@ -27,9 +27,8 @@ from kappa.core.record.model import (
     own_parameters,
     pinned_node,
 )
+from kappa.core.record.record import CONFIRMATIONS, Record, kept_session, record_of, write_record
 
-# Folder beside a report with the reports of re-measurements in other jobs.
-CONFIRMATIONS = "confirmations"
 # ReFrame's folders: the first for failed and running cases, the second for passed ones.
 STAGE, OUTPUT = "stage", "output"
 # Folder beside the output of a re-measurement in the same allocation: the output of the first measurement.
@@ -42,6 +41,7 @@ PRINTED = "reframe.out"
 PAGE = "report.html"
 T = TypeVar("T")
 PATTERNS = ("run-report*.json", "report*.json")
+RUN_REPORT = "run-report.json"
 # Ten times the largest report of a cluster of a thousand nodes.
 MAX_REPORT_BYTES = 512 * 2**20
 # With these digits replaced, a search for an extreme number is a search for a fixed text, which is many times faster.
@@ -93,12 +93,39 @@ def find_report(run: pathlib.Path) -> pathlib.Path:
 
 
 def load_session(run: pathlib.Path) -> Session:
-    """Read the report at ``run``, a file or a folder of reports.
+    """Read the record beside the report at ``run``, a file or a folder of reports, or else the report.
 
     :raises InputError: there is no report, it is not valid JSON, or it does not have the structure of a ReFrame
         report; names the file and the key.
     """
     path = find_report(run)
+    return _recorded(path) or session_of(path)
+
+
+def keep_record(report: pathlib.Path) -> None:
+    """Write the record of a run that has ended.
+
+    :raises InputError: as ``load_session``, or the record cannot be written.
+    """
+    write_record(report, session_of(report))
+
+
+def _recorded(report: pathlib.Path) -> Session | None:
+    path = record_of(report)
+    # Only one report of a folder has the record: several lie beside each other where ReFrame wrote them alone.
+    if report.name != RUN_REPORT or not path.is_file():
+        return None
+    source = clean(str(path))
+    text = read(path, source)
+    record = decoded(text, Record) or fit(parse_json(text, source), Record, source)
+    return kept_session(report, record)
+
+
+def session_of(path: pathlib.Path) -> Session:
+    """Return the session of a report, with the sessions that re-measured its cases.
+
+    :raises InputError: as ``load_session``.
+    """
     session = _session(path)
     folder = path.parent / CONFIRMATIONS
     again = [_session(file) for file in sorted(folder.glob("*.json"))] if session.uuid else []

@@ -1,0 +1,88 @@
+"""The record of a run: it gives the session of the reports it was made from, wherever the run's folder lies."""
+
+import json
+import math
+import shutil
+
+import pytest
+
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import keep_record, load_session, session_of
+from kappa.core.record.record import FILE, SCHEMA
+from tests.unit.reports.samples import DATA, latency, report
+
+REPORT = "run-report.json"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a report of cases into the folder of a run, and return its path."""
+
+    def write(*cases, **info):
+        folder = tmp_path / "run"
+        folder.mkdir(exist_ok=True)
+        (folder / REPORT).write_text(json.dumps(report([*cases], **info)))
+        return folder / REPORT
+
+    return write
+
+
+@pytest.mark.parametrize("recorded", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
+def test_record_gives_the_session_of_each_recorded_report(recorded, tmp_path):
+    path = shutil.copy(recorded, tmp_path / REPORT)
+    before = session_of(path)
+    keep_record(path)
+    assert load_session(path) == before
+
+
+def test_record_is_versioned_json(run):
+    path = run(latency())
+    keep_record(path)
+    assert json.loads((path.parent / FILE).read_text())["schema"] == SCHEMA
+
+
+def test_record_is_read_in_place_of_the_report(run):
+    path = run(latency())
+    keep_record(path)
+    size = path.stat().st_size
+    path.write_text(" " * size)
+    assert load_session(path).runs[0][0].check_class == "OsuLatency"
+
+
+def test_changed_report_counts_and_not_its_former_record(run):
+    keep_record(run(latency(value=9)))
+    assert load_session(run(latency(value=10.5))).runs[0][0].metrics[0].value == 10.5
+
+
+def test_added_confirmation_counts_and_not_the_former_record(run):
+    path = run(latency(), uuid="first")
+    keep_record(path)
+    again = path.parent / "confirmations/same-nodes-1.json"
+    again.parent.mkdir()
+    again.write_text(json.dumps(report([latency()], uuid="again", confirms="first", purpose="same-nodes")))
+    assert len(load_session(path).again) == 1
+    keep_record(path)
+    assert load_session(path) == session_of(path)
+
+
+def test_run_may_move_with_its_record(run, tmp_path):
+    path = run({**latency(), "stagedir": str(tmp_path / "run/stage/case"), "result": "fail"})
+    (tmp_path / "run/stage/case").mkdir(parents=True)
+    keep_record(path)
+    moved = (tmp_path / "run").rename(tmp_path / "elsewhere") / REPORT
+    assert load_session(moved).runs[0][0].stagedir == str(tmp_path / "elsewhere/stage/case")
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_infinite_value_stays_infinite(run, value):
+    path = run(latency(value=value))
+    keep_record(path)
+    assert load_session(path).runs[0][0].metrics[0].value == value
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "kappa-record-2"}', "{}"])
+def test_error_names_a_damaged_record(run, text):
+    path = run(latency())
+    (path.parent / FILE).write_text(text)
+    with pytest.raises(InputError, match=r"record\.json"):
+        load_session(path)
