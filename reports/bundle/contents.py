@@ -14,7 +14,7 @@ from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted
 from kappa.core.ground.redaction import Redaction, as_json
 from kappa.core.ground.whole_files import read_text
-from kappa.core.record.load import cases_of, parse_report, read
+from kappa.core.record.reframe_report import cases_of, parse_report, read
 from reports.show.private_words import redaction_of
 from reports.show.provenance import suite_revisions
 from reports.verdict.advice import operator_line

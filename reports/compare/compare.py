@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-import pathlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +17,6 @@ from reports.compare.figures import (
     RelativeChange,
     RunFigures,
     change,
-    figures_of,
     value_of,
 )
 from reports.verdict.state import State
@@ -160,14 +158,9 @@ def _order(row: ComparisonRow) -> tuple[int, float]:
     return rank, -abs(row.change.share) if row.change else 0.0
 
 
-def since_last(run: pathlib.Path, past: Past) -> RunComparison | None:
-    """Compare the report ``run`` with the last run of ``past``; return ``None`` without one.
-
-    :raises InputError: ``run`` is not a report.
-    """
-    if past.last is None:
-        return None
-    return compare(past.last, figures_of(run), past)
+def since_last(now: RunFigures, past: Past) -> RunComparison | None:
+    """Compare a run with the last run of ``past``; return ``None`` without one."""
+    return compare(past.last, now, past) if past.last else None
 
 
 def cells(row: ComparisonRow) -> tuple[str, ...]:

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, moment
-from kappa.core.record.load import find_report
-from kappa.core.record.model import CaseFacts
-from reports.history.reader import ReportFacts, bounded_figures, load_figures
-from reports.verdict.metric_verdict import worse_sign
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case, Session
 
 # Facts that may differ between runs, with their display names.
 _FACTS = {"mpi": "MPI", "kernel": "kernel", "driver": "driver", "suite_revision": "suite revision"}
@@ -79,44 +77,47 @@ def figures_of(run: pathlib.Path) -> RunFigures:
 
     :raises InputError: there is no report, or the file is not a report.
     """
-    path = find_report(run)
-    report = load_figures(path)
-    cases = [case for each in report.runs for case in each.testcases if case.check_class is not None]
+    return figures_in(load_session(run))
+
+
+def figures_in(session: Session) -> RunFigures:
+    """Return the values of a session, without the sessions that re-measured its cases."""
+    cases = [case for run in session.runs for case in run if case.check_class is not None]
     samples, worse = _samples(cases)
-    info = report.session_info
     return RunFigures(
-        source=clean(str(path)),
+        source=session.path,
         site=", ".join(sorted({case.system for case in cases})),
-        mode=info.mode or "",
-        time=info.time_start,
-        started=started(report),
+        mode=session.mode or "",
+        time=session.time_start,
+        started=started(session),
         samples=samples,
         worse=worse,
         facts=_facts(cases),
     )
 
 
-def started(report: ReportFacts) -> float:
-    """Return the start in seconds since 1970; 0 if the report lacks it."""
+def started(session: Session) -> float:
+    """Return the start in seconds since 1970; 0 if the record lacks it."""
     try:
-        return datetime.datetime.strptime(report.session_info.time_start, "%Y%m%dT%H%M%S%z").timestamp()
+        return datetime.datetime.strptime(session.time_start, "%Y%m%dT%H%M%S%z").timestamp()
     except ValueError:
         return 0.0
 
 
-def _samples(cases: Iterable[CaseFacts]) -> tuple[dict[MetricKey, list[NodesValue]], dict[MetricKey, int]]:
+def _samples(cases: Iterable[Case]) -> tuple[dict[MetricKey, list[NodesValue]], dict[MetricKey, int]]:
     samples: dict[MetricKey, list[NodesValue]] = {}
     worse: dict[MetricKey, int] = {}
     for case in cases:
-        for one in bounded_figures(case.perfvalues):
-            place = MetricKey(case.name, case.partition, case.environ, one.metric, one.unit)
-            samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
-            if one.bounds:
-                worse[place] = worse_sign(*one.bounds, one.unit)
+        for one in case.metrics:
+            if one.value is not None:
+                place = MetricKey(case.name, case.partition, case.environ, one.name, one.unit)
+                samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
+                if not one.problem:
+                    worse[place] = one.worse
     return samples, worse
 
 
-def _facts(cases: Iterable[CaseFacts]) -> dict[str, tuple[str, ...]]:
+def _facts(cases: Iterable[Case]) -> dict[str, tuple[str, ...]]:
     known = list(cases)
     found = {
         name: sorted({one_line(getattr(case.provenance, field), 120) for case in known} - {""})
@@ -237,12 +238,11 @@ def _alike_values(run: RunFigures, place: MetricKey, now: list[NodesValue]) -> l
 NO_PAST = Past(())
 
 
-def past_of(run: pathlib.Path) -> Past:
-    """Read the runs before ``run``; skip an unreadable one, because it does not affect the verdict."""
-    path = find_report(run).absolute()
+def past_of(now: RunFigures) -> Past:
+    """Read the runs before ``now``; skip an unreadable one, because it does not affect the verdict."""
+    path = pathlib.Path(now.source).absolute()
     if path.parent.parent.name not in _FOLDERS:
         return NO_PAST
-    now = figures_of(path)
     return Past(tuple(_alike(now, _before(path))))
 
 

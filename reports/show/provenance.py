@@ -154,9 +154,10 @@ def _files(cases: Sequence[CaseVerdict]) -> Listing:
 def _references(cases: Sequence[CaseVerdict]) -> Listing:
     uses: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for verdict in cases:
-        for metric, source in verdict.case.reference_sources.items():
-            key = (source.source, source.date, str(source.samples), source.method)
-            uses.setdefault(key, {})[f"{verdict.case.check_class} {metric}"] = None
+        for metric in verdict.case.metrics:
+            if source := metric.source:
+                key = (source.source, source.date, str(source.samples), source.method)
+                uses.setdefault(key, {})[f"{verdict.case.check_class} {metric.name}"] = None
     rows = [(*key, ", ".join(names)) for key, names in sorted(uses.items())]
     header = ("Source", "Date", "Samples", "Method", "Metrics")
     return Listing("References", header, rows, frozenset({"Samples"}))

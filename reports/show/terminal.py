@@ -65,13 +65,13 @@ def _metric_cells(metric: MetricVerdict, wide: bool) -> list[str]:
         f"  {metric.metric.name}",
         measured(metric) or NOTHING,
         metric.metric.unit,
-        allowed(metric.lower, metric.upper),
+        allowed(*metric.metric.bounds),
         percent(metric.deviation_percent),
     ]
     if wide:
         cells += [
-            figure(metric.metric.reference) if metric.bounded else NOTHING,
-            metric.source.source if metric.source else NOTHING,
+            figure(metric.metric.reference) if metric.metric.bounded else NOTHING,
+            metric.metric.source.source if metric.metric.source else NOTHING,
         ]
     return cells
 

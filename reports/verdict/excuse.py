@@ -73,7 +73,7 @@ def despite_load(found: CaseVerdict) -> CaseVerdict:
 
 
 def _steady(found: CaseVerdict) -> list[bool]:
-    return [metric.metric.name in found.case.steady for metric in found.failed_metrics]
+    return [metric.metric.steady for metric in found.failed_metrics]
 
 
 def _far_out(attempt: CaseVerdict) -> frozenset[str]:

@@ -66,23 +66,24 @@ def run(options: argparse.Namespace) -> int:
 
 def _verdict(options: argparse.Namespace, verdict: Verdict) -> int:
     from reports.compare.compare import since_last
-    from reports.compare.figures import past_of
+    from reports.compare.figures import figures_in, past_of
     from reports.show.terminal import show
     from reports.verdict.summary import to_json
 
     if options.json:
         write_json(options.json, to_json(verdict))
     if not alone(options.json):
-        show(verdict, since_last(options.run, past_of(options.run)), verbose=options.verbose)
+        now = figures_in(verdict.session)
+        show(verdict, since_last(now, past_of(now)), verbose=options.verbose)
     return verdict.exit_status
 
 
 def _page(options: argparse.Namespace, verdict: Verdict) -> int:
-    from reports.compare.figures import past_of
+    from reports.compare.figures import figures_in, past_of
     from reports.show.run_page import render
 
     output = options.output or options.run.with_suffix(".html")
-    write_atomically(output, render(verdict, past_of(options.run), output.parent))
+    write_atomically(output, render(verdict, past_of(figures_in(verdict.session)), output.parent))
     print(f"{verdict.state.word.upper()}: {clean(str(output))}", flush=True)
     if options.open and not _opened(output):
         there = f"{platform.node()}:{output.absolute()}"

@@ -27,7 +27,8 @@ from kappa.core.ground.figures import counted
 from kappa.core.ground.locks import Holder
 from kappa.core.ground.whole_files import read_bytes, read_text, sync_folder, write_atomically
 from kappa.core.record.journal import journal_of, report_of, report_with
-from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
+from kappa.core.record.reframe_report import MAX_REPORT_BYTES, cases_of
+from kappa.core.record.runs import CONFIRMATIONS, STAGE, raw_folder
 from kappa.core.sites.load import Site
 
 # Longest time until cancelled jobs have left the queue, in seconds.

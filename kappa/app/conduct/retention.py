@@ -20,8 +20,8 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
-from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
-from kappa.core.record.runs import began
+from kappa.core.record.load import load_session
+from kappa.core.record.runs import PAGE, PRINTED, began, raw_output_below
 from kappa.core.sites.load import Site
 from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset

@@ -27,8 +27,8 @@ from kappa.core.ground.folders import HOME_VARIABLE, SUITE, home
 from kappa.core.ground.processes import Stop, StoppedError, Tell, end_with_parent, silent, wait
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.journal import VARIABLE, journal_of
-from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES
+from kappa.core.record.runs import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.sites.load import Site
 
 CHECKS = SUITE / "reframe_checks"

@@ -25,8 +25,9 @@ from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_fo
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.record.load import CONFIRMATIONS, PAGE, keep_record, load_session
+from kappa.core.record.load import keep_record, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
+from kappa.core.record.runs import CONFIRMATIONS, PAGE
 from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
@@ -93,13 +94,15 @@ class Validation:
         """
         # Not at the top: Bokeh takes a second to load, and a measurement does not need it.
         from reports.compare.compare import since_last  # noqa: PLC0415
-        from reports.compare.figures import past_of  # noqa: PLC0415
+        from reports.compare.figures import figures_in, past_of  # noqa: PLC0415
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 
         keep_record(self.report)
-        verdict, past = judge_report(self.report, self.site), past_of(self.report)
-        show(verdict, since_last(self.report, past))
+        verdict = judge_report(self.report, self.site)
+        now = figures_in(verdict.session)
+        past = past_of(now)
+        show(verdict, since_last(now, past))
         page = self.folder / PAGE
         write_atomically(page, render(verdict, past))
         print(f"report: {clean(str(page))}", flush=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kappa.core.ground.clean_text import clean, is_clean_json
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import decoded
 from kappa.core.record.model import CaseFacts
+from kappa.core.record.reframe_report import decoded
 from reports.history import reader
 from reports.history.rows import SCHEMA, Rows
 from tests.unit.reports.samples import case, cases_of, latency, report

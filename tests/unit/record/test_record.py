@@ -7,11 +7,9 @@ import shutil
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import keep_record, load_session, session_of
-from kappa.core.record.record import FILE, SCHEMA
+from kappa.core.record.load import keep_record, load_session
+from kappa.core.record.runs import RECORD, RUN_REPORT
 from tests.unit.reports.samples import DATA, latency, report
-
-REPORT = "run-report.json"
 
 
 @pytest.fixture
@@ -21,24 +19,24 @@ def run(tmp_path):
     def write(*cases, **info):
         folder = tmp_path / "run"
         folder.mkdir(exist_ok=True)
-        (folder / REPORT).write_text(json.dumps(report([*cases], **info)))
-        return folder / REPORT
+        (folder / RUN_REPORT).write_text(json.dumps(report([*cases], **info)))
+        return folder / RUN_REPORT
 
     return write
 
 
 @pytest.mark.parametrize("recorded", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
 def test_record_gives_the_session_of_each_recorded_report(recorded, tmp_path):
-    path = shutil.copy(recorded, tmp_path / REPORT)
-    before = session_of(path)
-    keep_record(path)
+    path = shutil.copy(recorded, tmp_path / RUN_REPORT)
+    before = load_session(path)
+    assert keep_record(path) == before
     assert load_session(path) == before
 
 
 def test_record_is_versioned_json(run):
     path = run(latency())
     keep_record(path)
-    assert json.loads((path.parent / FILE).read_text())["schema"] == SCHEMA
+    assert json.loads((path.parent / RECORD).read_text())["schema"] == "kappa-record-1"
 
 
 def test_record_is_read_in_place_of_the_report(run):
@@ -61,15 +59,14 @@ def test_added_confirmation_counts_and_not_the_former_record(run):
     again.parent.mkdir()
     again.write_text(json.dumps(report([latency()], uuid="again", confirms="first", purpose="same-nodes")))
     assert len(load_session(path).again) == 1
-    keep_record(path)
-    assert load_session(path) == session_of(path)
+    assert keep_record(path) == load_session(path)
 
 
 def test_run_may_move_with_its_record(run, tmp_path):
     path = run({**latency(), "stagedir": str(tmp_path / "run/stage/case"), "result": "fail"})
     (tmp_path / "run/stage/case").mkdir(parents=True)
     keep_record(path)
-    moved = (tmp_path / "run").rename(tmp_path / "elsewhere") / REPORT
+    moved = (tmp_path / "run").rename(tmp_path / "elsewhere") / RUN_REPORT
     assert load_session(moved).runs[0][0].stagedir == str(tmp_path / "elsewhere/stage/case")
 
 
@@ -83,6 +80,6 @@ def test_infinite_value_stays_infinite(run, value):
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": "kappa-record-2"}', "{}"])
 def test_error_names_a_damaged_record(run, text):
     path = run(latency())
-    (path.parent / FILE).write_text(text)
+    (path.parent / RECORD).write_text(text)
     with pytest.raises(InputError, match=r"record\.json"):
         load_session(path)

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import find_report, load_session
+from kappa.core.record.load import load_session
+from kappa.core.record.runs import find_report
 from tests.unit.reports.samples import DATA, case, cases_of, complete, latency, loaded, recorded, report, with_metric
 
 

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from reframe.utility.sanity import reference_bounds
 
 from kappa.core.record.evidence import ReferenceSource
-from kappa.core.record.model import Case, Metric
+from kappa.core.record.metric import Metric
+from kappa.core.record.model import Case
 from reports.verdict.metric_verdict import (
     INVALID_BOUNDS,
     NO_REFERENCE,
