@@ -65,8 +65,8 @@ def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
     suspect = next((one for one in verdict.suspects if one.node == finding), None)
     if suspect:
         titles = {title for title, _ in suspect.evidence}
-        return [case for case in verdict.cases if case.case.title in titles]
-    named = [case for case in verdict.cases if finding in (case.case.title, case.case.name, case.case.check_class)]
+        return [case for case in verdict.cases if case.title in titles]
+    named = [case for case in verdict.cases if finding in (case.title, case.case.name, case.case.check_class)]
     if named:
         return [case for case in named if case.state is State.FAIL] or named
     raise InputError(_nothing(verdict, failed, finding))
@@ -75,7 +75,7 @@ def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
 def _nothing(verdict: Verdict, failed: Sequence[CaseVerdict], finding: str) -> str:
     nodes = [suspect.node for suspect in verdict.suspects]
     checks = {str(case.case.check_class or case.case.name) for case in verdict.cases}
-    there = [f"{number}: {case.case.title}" for number, case in enumerate(failed[:20], start=1)]
+    there = [f"{number}: {case.title}" for number, case in enumerate(failed[:20], start=1)]
     there += [f"suspects {', '.join(nodes)}"] if nodes else []
     return (
         f"no finding {finding!r} in this run, {suggestion(finding, {*nodes, *checks})}; give a suspect node, a"

@@ -67,7 +67,7 @@ def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
 def without_plot(cases: Sequence[CaseVerdict]) -> list[tuple[str, ...]]:
     """Return (quantity, case, values) of the curves with too few points for a plot."""
     return [
-        (_title(members), verdict.case.title, "; ".join(f"{figure(y)} at {figure(x, 7)}" for x, y in curve.points))
+        (_title(members), verdict.title, "; ".join(f"{figure(y)} at {figure(x, 7)}" for x, y in curve.points))
         for members in _curves(cases)
         if not _is_worth_a_plot(members)
         for verdict, curve in members

@@ -51,7 +51,7 @@ def metric_table(cases: Sequence[CaseVerdict], wide: bool) -> Table:
         found.add_column("Reference", justify="right")
         found.add_column("Source")
     for case in cases:
-        title = Text(case.case.title, "bold")
+        title = Text(case.title, "bold")
         title.append(f"  {folded(case.case.nodes)}", "dim")
         found.add_row(_label(case.state), title)
         for metric in case.shown_metrics:
@@ -102,7 +102,7 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
     _listed(console, "Observations", observed, note)
     note = "failed first, within bounds when re-measured: no node is blamed"
     _listed(console, "Unstable", _unstable(verdict), note)
-    known = [f"{State.KNOWN.symbol} {one.case.title}: {known_failure(one)}" for one in verdict.cases_in(State.KNOWN)]
+    known = [f"{State.KNOWN.symbol} {one.title}: {known_failure(one)}" for one in verdict.cases_in(State.KNOWN)]
     _listed(console, "Known failures", known, "marked xfail; they do not change the verdict")
     bounds = sensitivity_of(verdict.cases)
     note = "the slow-down that each finds with 95 % probability; smaller ones may pass"
@@ -158,7 +158,7 @@ def _failures(console: Console, verdict: Verdict) -> None:
         text.append(str(line).removeprefix(line.title))
         # Each line stays one line, for grep; the terminal wraps it.
         console.print(text, soft_wrap=True)
-        told = [(case.case.title, verdict.acknowledged.of(finding_of(case))) for case in group]
+        told = [(case.title, verdict.acknowledged.of(finding_of(case))) for case in group]
         if len(group) > 1:
             _places(console, [f"{title}, {known}" if known else title for title, known in told])
         elif known := told[0][1]:

@@ -49,7 +49,7 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
     else:
         where = "no job ran"
     return OperatorLine(
-        title=case.title,
+        title=failed.title,
         what=what_failed(failed),
         where=where,
         diagnosis=explain(failed),

@@ -129,6 +129,6 @@ def sensitivity_of(cases: Sequence[CaseVerdict]) -> RunSensitivity:
                 silent += 1
             else:
                 stated[
-                    BoundSensitivity(case.case.title, metric.metric.name, source.finds_in_a_run, source.finds_in_a_week)
+                    BoundSensitivity(case.title, metric.metric.name, source.finds_in_a_run, source.finds_in_a_week)
                 ] = None
     return RunSensitivity(tuple(sorted(stated, key=lambda sight: -sight.in_a_run)), silent)

@@ -6,8 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from msgspec import structs
-
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, acknowledgements_near
@@ -83,7 +81,7 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     mine = [attempt for attempt in again if confirms(attempt.case, found.case)]
     # The re-measurement is selected without the variant that ReFrame's options made, and stands for it.
     same = [
-        replace(attempt, case=structs.replace(attempt.case, pinned=found.case.pinned))
+        replace(attempt, stands_for=found.pinned)
         for attempt in mine
         if attempt.case.purpose == SAME_NODES
     ]
@@ -94,11 +92,11 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
 
 
 def _crashed(attempt: CaseVerdict) -> bool:
-    return any(finding.quantity == RANK_CRASHED for finding in attempt.case.findings)
+    return any(finding.quantity == RANK_CRASHED for finding in attempt.findings)
 
 
 def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
-    return replace(attempt, case=structs.replace(attempt.case, suspects=()), suspicion=None)
+    return replace(attempt, sets_aside="nodes", suspicion=None)
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Attempts) -> CaseVerdict:

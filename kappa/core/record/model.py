@@ -281,7 +281,11 @@ class Case(CheckedCase, frozen=True, kw_only=True, dict=True, omit_defaults=True
     @property
     def title(self) -> str:
         """Name, partition and environment as ReFrame writes them, and the node if ``--distribute`` chose one."""
-        return f"{self.name} on {self.partition}+{self.environ}" + (f", {self.pinned}" if self.pinned else "")
+        return self.title_on(self.pinned)
+
+    def title_on(self, pinned: str) -> str:
+        """Return its title if ``--distribute`` chose the node ``pinned``."""
+        return f"{self.name} on {self.partition}+{self.environ}" + (f", {pinned}" if pinned else "")
 
     @cached_property
     def involved(self) -> frozenset[str]:
