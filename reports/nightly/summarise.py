@@ -17,8 +17,9 @@ from reports.nightly.night import MAIN, Night, NightRecord, Problem, rotation_re
 from reports.quarantine.decide import told
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict, executed
-from reports.verdict.judge import judge, speaking
+from reports.verdict.judge import speaking
 from reports.verdict.state import Gap, State, grouped
+from reports.verdict.stored import verdict_of
 from reports.verdict.suspects import drain_suggestions, ranked_evidence, suspect_nodes
 
 PLACES_LIMIT = 300
@@ -56,7 +57,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
     main, problem = _session(folder / MAIN)
     if main is None:
         gaps.append(Gap("the night left no report", RERUN, problem))
-    verdict = judge(main, site, record.mode) if main else None
+    verdict = verdict_of(main, site) if main else None
     cases = list(verdict.cases) if verdict else []
     gaps += verdict.gaps if verdict else ()
     sessions = [main] if main else []
@@ -65,7 +66,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
         session, problem = _session(report)
         if session:
             sessions.append(session)
-            turn += judge(session, site, record.mode).cases
+            turn += verdict_of(session, site).cases
         else:
             gaps.append(Gap("a report of single nodes is unreadable", RERUN, problem))
     gaps += [gap for case in turn for gap in case.gaps]

@@ -113,6 +113,10 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
         lines = lines_of(since) or ["no change beyond the usual variation"]
         note = f"{since.before.title}; `kappa compare` shows every metric"
         _listed(console, "Since the last run", [f"· {line}" for line in lines], note)
+    if verdict.changes is not None:
+        lines = verdict.changes or ["nothing"]
+        note = "judged again by the present files and references of the site"
+        _listed(console, "Changed since the verdict of that time", [f"· {line}" for line in lines], note)
     _predicted(console, predicted_pairs(verdict))
     _gaps(console, verdict)
     _suspects(console, verdict)

@@ -39,7 +39,7 @@ def changed_site(verdict: Verdict) -> str:
     names = " and ".join(path.name for path in verdict.judged_by)
     have = "has" if len(verdict.judged_by) == 1 else "have"
     then = clean(str(verdict.judged_by[0].parent))
-    return f"{names} {have} changed since this run; --site {then} judges it by the files of that time"
+    return f"{names} {have} changed since this run, which {then} judged; --again judges it by the present files"
 
 
 def headline(verdict: Verdict) -> str:
@@ -121,6 +121,7 @@ def to_json(verdict: Verdict) -> str:
         "time_start": verdict.session.time_start,
         "counts": {what: number for number, what in tally(verdict)},
         "judged_by": [clean(str(path)) for path in verdict.judged_by],
+        "changes": verdict.changes,
         "suspects": [
             {
                 "node": suspect.node,

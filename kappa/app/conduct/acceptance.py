@@ -15,6 +15,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
+from kappa.core.record.load import keep_record
 from kappa.core.record.model import Case
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Attempt, Campaign, keep_spack_lock
@@ -115,6 +116,7 @@ def run_attempt(
         session.run(conductor)
     except NoReportError as err:
         raise InputError(f"{attempt.series}: {err}; run the same command to continue") from None
+    keep_record(folder / REPORT)
     # ReFrame does not sync its files. A finished attempt must be on the disk.
     sync_tree(folder)
 

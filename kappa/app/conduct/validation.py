@@ -27,13 +27,14 @@ from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import keep_record, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
-from kappa.core.record.runs import CONFIRMATIONS, PAGE
+from kappa.core.record.runs import CONFIRMATIONS, PAGE, RUN_REPORT
 from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
-from reports.verdict.judge import judge_report, latest_attempts
+from reports.verdict.judge import latest_attempts
+from reports.verdict.stored import judge_report, keep_verdict
 
-REPORT = "run-report.json"
+REPORT = RUN_REPORT
 #: The lock of a site's results.
 LOCK = "lock"
 
@@ -87,8 +88,15 @@ class Validation:
                 except NoReportError as err:
                     conductor.say(str(err))
 
+    def keep(self) -> None:
+        """Write the record and the verdict beside the report. Without them, each command makes them of the report."""
+        try:
+            keep_verdict(keep_record(self.report), self.site)
+        except InputError as err:
+            print(f"kappa: warning: no record of the run is kept: {clean(str(err))}", file=sys.stderr, flush=True)
+
     def judge(self) -> int:
-        """Print the verdict, write the page, add the run to the history, and return the verdict's exit status.
+        """Keep and print the verdict, write the page, add the run to the history, and return the verdict's exit status.
 
         :raises InputError: there is no report, or the page cannot be written.
         """
@@ -98,8 +106,8 @@ class Validation:
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 
-        keep_record(self.report)
-        verdict = judge_report(self.report, self.site)
+        self.keep()
+        verdict = judge_report(self.report)
         now = figures_in(verdict.session)
         past = past_of(now)
         show(verdict, since_last(now, past))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.record.evidence import Figure, ReferenceSource
@@ -74,6 +75,23 @@ def metric_of(name: str, figure: Figure, **facts: Any) -> Metric:
         raw="" if number or figure.value is None else one_line(str(figure.value), 40),
         problem=problem,
         **facts,
+    )
+
+
+def with_reference(metric: Metric, entry: Sequence[Any] | None, source: ReferenceSource | None) -> Metric:
+    """Return the metric with another reference.
+
+    :param entry: ``[value, lower, upper, unit]``, as in a reference file; ``None`` for no reference.
+    """
+    reference, lower, upper = entry[:3] if entry else (None, None, None)
+    bounds = metric_of(metric.name, Figure(None, reference, lower, upper, metric.unit))
+    return replace(
+        metric,
+        reference=bounds.reference,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        problem=bounds.problem,
+        source=source,
     )
 
 

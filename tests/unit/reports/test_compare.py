@@ -25,8 +25,8 @@ from reports.compare.figures import (
 )
 from reports.show.comparison import reach, render
 from reports.show.run_page import render as render_run
-from reports.verdict.judge import judge_report
 from reports.verdict.state import State
+from reports.verdict.stored import judge_report
 from tests.unit.reports.samples import latency, report
 
 HOSTILE = "<img src=x onerror=alert(1)>"
