@@ -6,7 +6,9 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 import yaml
+from msgspec import structs
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import YamlFile
@@ -14,7 +16,8 @@ from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted
 from kappa.core.ground.redaction import Redaction, as_json
 from kappa.core.ground.whole_files import read_text
-from kappa.core.record.reframe_report import cases_of, parse_report, read
+from kappa.core.record.load import Record
+from kappa.core.record.model import Session
 from reports.show.private_words import redaction_of
 from reports.show.provenance import suite_revisions
 from reports.verdict.advice import operator_line
@@ -184,20 +187,16 @@ def _site_files(verdict: Verdict) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _record(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, object]:
-    """Return the full records of the cases by ReFrame and the checks, with their sessions."""
-    attempts = [attempt.case for case in cases for attempt in case.measurements]
-    told = {(case.name, case.system, case.partition, case.environ) for case in attempts}
-    found: dict[str, object] = {}
-    for session in (verdict.session, *verdict.session.again):
-        document = parse_report(read(pathlib.Path(session.path), session.path), session.path)
-        kept = [
-            case
-            for case in cases_of(document)
-            if tuple(case.get(key) for key in ("name", "system", "partition", "environ")) in told
-        ]
-        if kept:
-            found[pathlib.Path(session.path).name] = {"session_info": document.get("session_info"), "cases": kept}
-    return found
+    """Return the part of the run's record about these cases, with all of their attempts."""
+    chosen = {attempt.case.selected for case in cases for attempt in case.measurements}
+
+    def part(session: Session) -> Session:
+        runs = tuple(tuple(case for case in run if case.selected in chosen) for run in session.runs)
+        again = tuple(other for other in map(part, session.again) if any(other.runs))
+        return structs.replace(session, runs=runs, again=again)
+
+    document: dict[str, object] = msgspec.to_builtins(Record(made_from={}, session=part(verdict.session)))
+    return document
 
 
 def _about(verdict: Verdict, cases: Sequence[CaseVerdict]) -> str:

@@ -17,6 +17,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, moment
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
+from reports.verdict.metric_verdict import worse_sign
 
 # Facts that may differ between runs, with their display names.
 _FACTS = {"mpi": "MPI", "kernel": "kernel", "driver": "driver", "suite_revision": "suite revision"}
@@ -113,7 +114,7 @@ def _samples(cases: Iterable[Case]) -> tuple[dict[MetricKey, list[NodesValue]], 
                 place = MetricKey(case.name, case.partition, case.environ, one.name, one.unit)
                 samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
                 if not one.problem:
-                    worse[place] = one.worse
+                    worse[place] = worse_sign(*one.bounds, one.unit)
     return samples, worse
 
 

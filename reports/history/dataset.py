@@ -22,9 +22,9 @@ from kappa.core.ground.documents import MOST_DIGITS
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
 from kappa.core.ground.whole_files import written_beside
-from kappa.core.record.metric import worse_sign
 from kappa.core.record.model import SAME_ALLOCATION, SAME_NODES
 from reports.history.rows import FACTS, LAST_YEAR, SCHEMA, Table
+from reports.verdict.metric_verdict import worse_sign
 
 FILE = "values.parquet"
 KEY = ("check_class", '"case"', "metric", "partition", "environ")

@@ -10,9 +10,9 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SIMULATED_SITE, fabrics_beside
 from kappa.core.record.evidence import Curve
 from kappa.core.record.load import load_session
-from kappa.core.record.metric import worse_sign
 from kappa.core.record.model import Case
 from reports.verdict.judge import Verdict
+from reports.verdict.metric_verdict import worse_sign
 
 #: The most runs that are searched for the newest result of each case.
 RUNS = 8

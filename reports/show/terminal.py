@@ -114,9 +114,9 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
         note = f"{since.before.title}; `kappa compare` shows every metric"
         _listed(console, "Since the last run", [f"· {line}" for line in lines], note)
     if verdict.changes is not None:
-        lines = verdict.changes or ["nothing"]
+        changed = verdict.changes or ("nothing",)
         note = "judged again by the present files and references of the site"
-        _listed(console, "Changed since the verdict of that time", [f"· {line}" for line in lines], note)
+        _listed(console, "Changed since the verdict of that time", [f"· {line}" for line in changed], note)
     _predicted(console, predicted_pairs(verdict))
     _gaps(console, verdict)
     _suspects(console, verdict)

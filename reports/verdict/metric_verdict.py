@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kappa.core.ground.figures import counted
 from kappa.core.record.metric import Metric
 from kappa.core.record.model import Case
+from kappa.core.vocabulary.checks import worse_by_unit
 from reports.verdict.state import State
 
 NO_VALUE = "no value was measured"
@@ -82,3 +83,12 @@ def _conclude(metric: Metric, informational: bool) -> MetricVerdict:
     if metric.result in ("xfail", "xpass"):
         return MetricVerdict(metric, State.INCOMPLETE, UNEXPECTED_PASS)
     return MetricVerdict(metric, State.PASS)
+
+
+def worse_sign(lower: float, upper: float, unit: str) -> int:
+    """Return +1 if higher is worse, -1 if lower is worse, 0 if both are: by the bounds, or else by the unit."""
+    if math.isfinite(lower) != math.isfinite(upper):
+        return 1 if math.isfinite(upper) else -1
+    if math.isfinite(lower):
+        return 0
+    return worse_by_unit(unit)

@@ -8,7 +8,7 @@ from kappa.core.ground.figures import allowed
 from kappa.core.record.metric import with_reference
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.load import Site
-from kappa.core.sites.references import CasePlace, References
+from kappa.core.sites.references import CasePlace, SiteReferences
 from reports.verdict.advice import measured
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
@@ -23,11 +23,11 @@ def with_present_references(session: Session, site: Site) -> Session:
     :raises InputError: a reference file of the site is not valid.
     """
     site.require_references()
-    references = References(site.folder)
+    references = SiteReferences(site.folder)
     return _judged_by(session, references, site.name)
 
 
-def _judged_by(session: Session, references: References, site: str) -> Session:
+def _judged_by(session: Session, references: SiteReferences, site: str) -> Session:
     return replace(
         session,
         runs=tuple(tuple(_case(case, references, site) for case in run) for run in session.runs),
@@ -35,7 +35,7 @@ def _judged_by(session: Session, references: References, site: str) -> Session:
     )
 
 
-def _case(case: Case, references: References, site: str) -> Case:
+def _case(case: Case, references: SiteReferences, site: str) -> Case:
     # A simulated case has no reference, and a foreign check has its own.
     if not case.reference_file or case.simulation:
         return case

@@ -150,7 +150,7 @@ def judge_report(
     :param again: judge by the present files and references of the site, and say what changed.
     :raises InputError: the record or a file of the site is not usable, or the site has no such mode.
     """
-    session = load_session(run)
+    session, given = load_session(run), site is not None
     stored = None if site or mode else _stored(session)
     problem = ""
     if site is None:
@@ -169,16 +169,17 @@ def judge_report(
         verdict = replace(verdict, changes=changes(before, verdict))
     else:
         verdict = replace(stored, site=site) if stored else judge(session, site, mode, problem)
-    return replace(verdict, judged_by=_changed(session, again), acknowledged=_acknowledged(session))
+    judged_by = () if given or again else _changed_since(session)
+    return replace(verdict, judged_by=judged_by, acknowledged=_acknowledged(session))
 
 
-def _changed(session: Session, again: bool) -> tuple[pathlib.Path, ...]:
+def _changed_since(session: Session) -> tuple[pathlib.Path, ...]:
     """Return the files that judged the run, if the site's present ones differ."""
     try:
-        present = None if again else Site(find_site(session.systems))
+        present = Site(find_site(session.systems))
     except SiteUnknownError:
         return ()
-    return tuple(changed_since(present, pathlib.Path(session.path).parent)) if present else ()
+    return tuple(changed_since(present, pathlib.Path(session.path).parent))
 
 
 def _stored(session: Session) -> Verdict | None:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.record.evidence import Figure, ReferenceSource
-from kappa.core.vocabulary.checks import worse_by_unit
 
 
 class Metric(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -45,11 +44,6 @@ class Metric(Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def bounded(self) -> bool:
         return self.lower is not None or self.upper is not None
-
-    @property
-    def worse(self) -> int:
-        """See ``worse_sign``."""
-        return worse_sign(*self.bounds, self.unit)
 
 
 def metric_of(name: str, figure: Figure, **facts: Any) -> Metric:
@@ -131,12 +125,3 @@ def _bound(reference: float, fraction: float) -> float:
     if reference == 0:
         return float(fraction)
     return float(reference * (1 + math.copysign(1, reference) * fraction))
-
-
-def worse_sign(lower: float, upper: float, unit: str) -> int:
-    """Return +1 if higher is worse, -1 if lower is worse, 0 if both are: by the bounds, or else by the unit."""
-    if math.isfinite(lower) != math.isfinite(upper):
-        return 1 if math.isfinite(upper) else -1
-    if math.isfinite(lower):
-        return 0
-    return worse_by_unit(unit)

@@ -118,7 +118,7 @@ def _key_for(entry: Any, value: str) -> str:
     return value
 
 
-class References:
+class SiteReferences:
     """The references of the site in ``folder``, which ``check_references`` has checked."""
 
     def __init__(self, folder: pathlib.Path) -> None:

@@ -159,15 +159,15 @@ def test_the_past_is_that_of_the_same_mode(nights, tmp_path):
     save(tmp_path / "runs/20261201T020000-nightly", latency(value=98), time="20261201T020000+0000")
     (tmp_path / "runs/20261107T030000-nightly").mkdir()
     (tmp_path / "runs/20261107T030000-nightly/run-report.json").write_text("{")
-    past = past_of(last)
+    past = past_of(figures_of(last))
     found = [sample.value for run in past.runs for [sample] in run.samples.values()]
     assert found == [10.7, 10.6, 10.5, 10.4, 10.3, 10.2, 10.1, 10.0]
     assert len(found) == RUNS
-    assert past_of(save(tmp_path / "elsewhere/one", latency())) == NO_PAST
+    assert past_of(figures_of(save(tmp_path / "elsewhere/one", latency()))) == NO_PAST
 
 
 def test_the_last_run_stands_beside_each_metric(nights):
-    page = render_run(judge_report(last := nights(10.0, 10.1, 9.9, 12.0)), past_of(last))
+    page = render_run(judge_report(last := nights(10.0, 10.1, 9.9, 12.0)), past_of(figures_of(last)))
     assert "Last run: 2026-11-03" in page
     assert '<td class="number last" data-title="Last run" data-key="0.2121' in page
     assert '+21 %<span class="screen"> (' in page
@@ -195,7 +195,7 @@ def test_it_is_called_as_a_command(nights, tmp_path, capsys, monkeypatch):
 def test_what_did_not_change_is_folded(nights):
     last = nights(10.0, 10.1, 9.9, 10.0, 10.1, 10.0)
     same = figures_of(last)
-    page = render(compare(same, same, past_of(last)))
+    page = render(compare(same, same, past_of(same)))
     assert "No metric changed" in page
     assert "1 metric without a change" in page
 
@@ -223,12 +223,12 @@ def test_figures_without_a_number_are_left_out(tmp_path):
 
 
 def test_what_is_worse_than_in_the_last_run_is_said_in_a_line(nights):
-    folder = nights(10.0, 10.1, 9.9, 10.0, 10.1, 20.0)
-    [line] = lines_of(since_last(folder, past_of(folder)))
+    now = figures_of(nights(10.0, 10.1, 9.9, 10.0, 10.1, 20.0))
+    [line] = lines_of(since_last(now, past_of(now)))
     assert line == "worse: OsuLatency %placement=two_nodes on cpu, latency_8B 10.1 → 20 us (+98 %)"
 
 
 def test_nothing_is_said_of_what_varies_anyway_or_of_a_first_run(nights):
-    folder = nights(10.0, 10.1, 9.9, 10.0, 10.1, 10.0)
-    assert lines_of(since_last(folder, past_of(folder))) == []
-    assert since_last(folder, NO_PAST) is None
+    now = figures_of(nights(10.0, 10.1, 9.9, 10.0, 10.1, 10.0))
+    assert lines_of(since_last(now, past_of(now))) == []
+    assert since_last(now, NO_PAST) is None
