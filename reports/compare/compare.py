@@ -103,7 +103,7 @@ def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
     pairs = _paired(before.samples, after.samples)
     found = [(one, other, change(before.samples[one], after.samples[other], past.noise(one))) for one, other in pairs]
     # Bonferroni: of hundreds of metrics without a change, Kappa calls one changed in 1 of 20 comparisons.
-    level = (1 - CONFIDENCE) / max(sum(step is not None and step.low is not None for *_, step in found), 1)
+    level = (1 - CONFIDENCE) / max(sum(step is not None and step.error is not None for *_, step in found), 1)
     rows = [
         ComparisonRow(one, other, tuple(before.samples[one]), tuple(after.samples[other]), step,
             _word(step, before.samples[one], after.samples[other], after.worse.get(other, 0), level))
@@ -145,10 +145,10 @@ def _word(
     if step is None:  # a value is 0 or negative, so there is no ratio
         old, new = (sum(sample.value for sample in side) / len(side) for side in (before, after))
         return "" if old == new else "unclear" if (new - old) * worse > 0 else "not known"
-    if step.low is None:
+    if step.error is None:
         large = abs(math.log1p(step.share)) >= math.log1p(LARGE)
         return "unclear" if large and step.share * worse > 0 else "not known"
-    if step.p >= level:
+    if not step.exceeds(level):
         return ""
     return "changed" if not worse else "worse" if step.share * worse > 0 else "better"
 
@@ -180,18 +180,19 @@ def cells(row: ComparisonRow) -> tuple[str, ...]:
 
 def interval(change: RelativeChange | None) -> str:
     """Return the confidence interval in per cent; a dash if the variation is unknown."""
-    if change is None or change.low is None or change.high is None:
+    if change is None or change.interval is None:
         return NOTHING
-    if change.high > MOST_SHOWN:
+    low, high = change.interval
+    if high > MOST_SHOWN:
         return "varies more than tenfold"
-    return f"{percent(100 * change.low)} … {percent(100 * change.high)}"
+    return f"{percent(100 * low)} … {percent(100 * high)}"
 
 
 def in_words(change: RelativeChange | None) -> str:
     """Return the change in words, for instance ``−2.1 % (−4 … +0.1)``."""
     if change is None:
         return ""
-    reach = f" ({interval(change)})" if change.low is not None and change.share else ""
+    reach = f" ({interval(change)})" if change.error is not None and change.share else ""
     return f"{percent(100 * change.share)} %{reach}"
 
 
@@ -228,7 +229,7 @@ def as_csv(found: RunComparison) -> str:
                 *(folded(node for sample in side for node in sample.nodes) for side in (row.old, row.new)),
                 *(" ".join(repr(sample.value) for sample in side) for side in (row.old, row.new)),
                 *("" if share is None else repr(share)
-                  for share in ((step.share, step.low, step.high) if step else (None,) * 3)),
+                  for share in ((step.share, *(step.interval or (None, None))) if step else (None,) * 3)),
                 row.word,
             )
         )  # fmt: skip

@@ -4,13 +4,12 @@ Changes are logarithms, so half and double are equally far from 1.
 """
 
 import datetime
+import functools
 import math
 import pathlib
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
@@ -141,21 +140,43 @@ class Noise:
 class RelativeChange:
     """Hold a change as a share: 0.1 is ten per cent more than before.
 
-    ``low``, ``high``: the 95 % confidence interval; ``None`` if the variation is unknown. ``p``: the probability that
-    noise alone gives a change as large.
+    ``error``: the standard error of its logarithm, with ``freedom`` degrees of freedom; ``None`` if the variation is
+    unknown.
     """
 
     share: float
-    low: float | None = None
-    high: float | None = None
-    p: float = 1.0
+    error: float | None = None
+    freedom: float = math.inf
+
+    @functools.cached_property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval; ``None`` if the variation is unknown."""
+        if self.error is None:
+            return None
+        from scipy import special  # noqa: PLC0415 (it takes long to load, and most changes are small)
+
+        step = math.log1p(self.share)
+        reach = float(special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * self.error
+        return math.expm1(step - reach), math.expm1(step + reach)
+
+    def exceeds(self, level: float) -> bool:
+        """Return whether noise alone gives a change as large with a probability below ``level``."""
+        if self.error is None:
+            return False
+        step = abs(math.log1p(self.share))
+        # Student's t is never less likely than a normal value to lie so far out.
+        if step <= statistics.NormalDist().inv_cdf(1 - level / 2) * self.error:
+            return False
+        from scipy import special  # noqa: PLC0415
+
+        return not self.error or 2 * float(special.stdtr(self.freedom, -step / self.error)) < level
 
 
 def noise_of(values: Sequence[float]) -> Noise | None:
     """Estimate the noise from one value of each run; ``None`` with fewer than three."""
     if len(values) < 3 or min(values) <= 0:
         return None
-    return Noise(max(float(np.std(np.log(values), ddof=1)), LEAST_DEVIATION), len(values) - 1)
+    return Noise(max(statistics.stdev(map(math.log, values)), LEAST_DEVIATION), len(values) - 1)
 
 
 def change(
@@ -170,14 +191,17 @@ def change(
         return None
     pairs = _pairs(before, after)
     if len(pairs) >= LEAST_PAIRS:
-        return _estimated(float(np.mean(pairs)), float(np.std(pairs, ddof=1)) / math.sqrt(len(pairs)), len(pairs) - 1)
-    one, other = (np.log([sample.value for sample in side]) for side in (before, after))
-    step = float(other.mean() - one.mean())
+        error = statistics.stdev(pairs) / math.sqrt(len(pairs))
+        return RelativeChange(math.expm1(statistics.fmean(pairs)), error, len(pairs) - 1)
+    one, other = ([math.log(sample.value) for sample in side] for side in (before, after))
+    step = statistics.fmean(other) - statistics.fmean(one)
     if min(len(one), len(other)) >= 2:
-        parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
-        return _estimated(step, math.sqrt(sum(parts)), _welch(parts, (len(one) - 1, len(other) - 1)))
+        parts = statistics.variance(one) / len(one), statistics.variance(other) / len(other)
+        freedom = _welch(parts, (len(one) - 1, len(other) - 1))
+        return RelativeChange(math.expm1(step), math.sqrt(sum(parts)), freedom)
     if noise:
-        return _estimated(step, noise.deviation * math.sqrt(1 / len(one) + 1 / len(other)), noise.freedom)
+        error = noise.deviation * math.sqrt(1 / len(one) + 1 / len(other))
+        return RelativeChange(math.expm1(step), error, noise.freedom)
     return RelativeChange(math.expm1(step))
 
 
@@ -193,14 +217,6 @@ def _welch(parts: tuple[float, float], freedom: tuple[int, int]) -> float:
     """Return the degrees of freedom by Welch and Satterthwaite."""
     whole = sum(parts)
     return whole**2 / sum(part**2 / free for part, free in zip(parts, freedom, strict=True)) if whole else sum(freedom)
-
-
-def _estimated(step: float, error: float, freedom: float) -> RelativeChange:
-    from scipy import special  # noqa: PLC0415 (a page without an earlier run does not need it)
-
-    reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-    p = 2 * float(special.stdtr(freedom, -abs(step) / error)) if error else float(step == 0)
-    return RelativeChange(math.expm1(step), math.expm1(step - reach), math.expm1(step + reach), p)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,9 @@ from reports.verdict.present_references import changes, with_present_references
 from reports.verdict.state import Gap, State
 from reports.verdict.suspects import SuspectNode
 
+#: Of ``verdict.json``. Another schema is of another version of Kappa, and the run is judged again.
+SCHEMA = "kappa-verdict-1"
+
 
 class StoredMetric(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict on a metric; its value and bounds are in the record."""
@@ -191,8 +194,8 @@ def _stored(session: Session) -> Verdict | None:
     path = report.with_name(VERDICT)
     if report.name != RUN_REPORT or not path.is_file():
         return None
-    stored = read_record(path, StoredVerdict)
-    if stored.reports != _reports(session):
+    stored = read_record(path, StoredVerdict, SCHEMA)
+    if stored is None or stored.reports != _reports(session):
         return None
     try:
         cases = tuple(_attempt(case, (session, *session.again)) for case in stored.cases)

@@ -33,7 +33,7 @@ def add_arguments(to: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kappa.app.conduct.validation import settle_given
+    from kappa.app.conduct.settling import settle_given
     from kappa.core.record.runs import newest_run, reports_of
 
     settle_given(options.site)

@@ -14,7 +14,7 @@ examples:
   kappa show results/embedded/runs               the newest run in a folder
   kappa show run-report-7.json --mode smoke      judge by the mode smoke
   kappa show embedded -v                         every metric with its bounds, and the checks not provided here
-  kappa show embedded --json verdict.json        also write JSON
+  kappa show embedded --json run.json        also write JSON
   kappa show embedded --again                    judge again by the site's present files and references
   kappa show embedded --open                     the page, in a browser
   kappa show embedded --format junit -o junit.xml

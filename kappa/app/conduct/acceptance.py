@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
-from kappa.app.conduct.leftovers import NoReportError, settle, unsettled_in
+from kappa.app.conduct.leftovers import NoReportError, settle
 from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
 from kappa.app.conduct.session import Conductor, Progress, ReframeSession
@@ -15,6 +15,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
+from kappa.core.record.journal import unsettled_in
 from kappa.core.record.load import keep_record
 from kappa.core.record.model import Case
 from kappa.core.sites.load import Site

@@ -9,25 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.app.conduct.leftovers import (
-    UNFINISHED,
-    NoReportError,
-    job_ended,
-    settle_all,
-    unsettled,
-    unsettled_in,
-    usable_database,
-)
+from kappa.app.conduct.leftovers import NoReportError, job_ended, settle_all, usable_database
 from kappa.app.conduct.session import Conductor, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder, results_with, site_with_results
+from kappa.core.ground.folders import SIMULATED_SITE, history_folder
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.record.journal import unsettled
 from kappa.core.record.load import keep_record, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
-from kappa.core.record.runs import CONFIRMATIONS, PAGE, RUN_REPORT
+from kappa.core.record.runs import CONFIRMATIONS, PAGE, RESULTS_LOCK, RUN_REPORT
 from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
@@ -35,8 +28,6 @@ from reports.verdict.judge import latest_attempts
 from reports.verdict.stored import judge_report, keep_verdict
 
 REPORT = RUN_REPORT
-#: The lock of a site's results.
-LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -165,7 +156,7 @@ def using(results: pathlib.Path, site: Site | None, waiting: Callable[[], object
 
     :raises InputError: another run uses the results, or their storage cannot be written or has no locks.
     """
-    take = functools.partial(locked, results / LOCK, has_ended=job_ended(site))
+    take = functools.partial(locked, results / RESULTS_LOCK, has_ended=job_ended(site))
     with contextlib.ExitStack() as stack:
         try:
             make_folder(results / "runs")
@@ -197,35 +188,3 @@ class _Patience:
     def __call__(self) -> None:
         if time.monotonic() > self._until_s:
             raise self._err
-
-
-def settle_given(run: str) -> None:
-    """Keep the reports of dead sessions of a run that a command is to read. Start no program.
-
-    Do nothing but say so while the run is being measured, or if it does not lie in the user's own results: its files
-    may be from anybody.
-
-    :param run: a report or its folder, or a site, whose runs are all settled.
-    """
-    path, say = pathlib.Path(run), functools.partial(print, file=sys.stderr, flush=True)
-    if path.exists() and not (path / "settings.py").is_file():
-        folder = path if path.is_dir() else path.parent
-        results, left = results_with(folder), unsettled_in(folder)
-    else:
-        try:
-            results = results_folder(site_with_results(run))
-        except InputError:
-            return  # `find_run` reports the error
-        left = unsettled(results)
-    if not left:
-        return
-    where = clean(str(left[0].parent))
-    if results is None:
-        say(f"{where}: {UNFINISHED}: it does not lie in your results")
-        return
-    try:
-        with locked(results / LOCK, has_ended=job_ended(None)):
-            if settle_all(None, left, results, say):
-                say(f"{where}: the next `kappa validate` of the site cancels its jobs")
-    except InputError as err:
-        say(f"{where}: {UNFINISHED}: {err}")

@@ -4,6 +4,7 @@
 have ended. Where it is missing, as after a plain ``reframe -r``, the reports give the same record.
 """
 
+import itertools
 import json
 import math
 import os
@@ -13,17 +14,19 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import MOST_DIGITS, fit, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.model import Case, Session
+from kappa.core.record.model import Session
 from kappa.core.record.reframe_report import decoded, read, session_of
 from kappa.core.record.runs import CONFIRMATIONS, RECORD, RUN_REPORT, find_report
 
 T = TypeVar("T")
+#: Of ``record.json``. Another schema is of another version of Kappa, and the reports count.
+SCHEMA = "kappa-record-1"
 # Reads back as infinite: JSON has no infinity and no NaN, and no measured value has as many digits.
 _NOT_FINITE = 10 ** (2 * MOST_DIGITS)
 # The start of a path in the run's folder.
@@ -64,8 +67,9 @@ def keep_record(report: pathlib.Path) -> Session:
         whole = pathlib.Path(path).absolute()
         return _HERE + os.path.relpath(whole, here) if whole.is_relative_to(here) else path
 
-    record = Record(made_from=_sizes(report), session=_with_paths(session, inside))
-    write_record(report.with_name(RECORD), record)
+    # Not the session itself: the caller needs it with its own paths.
+    kept = msgspec.convert(msgspec.to_builtins(session), Session)
+    write_record(report.with_name(RECORD), Record(made_from=_sizes(report), session=_with_paths(kept, inside)))
     return session
 
 
@@ -75,14 +79,13 @@ def _recorded(report: pathlib.Path) -> Session | None:
     # Only one report of a folder has the record: several lie beside each other where ReFrame wrote them alone.
     if report.name != RUN_REPORT or not path.is_file():
         return None
-    record = read_record(path, Record)
-    if record.made_from != _sizes(report):
+    record = read_record(path, Record, SCHEMA)
+    if record is None or record.made_from != _sizes(report):
         return None
-    return _with_paths(record.session, lambda path: _from(report.parent, path))
-
-
-def _from(folder: pathlib.Path, path: str) -> str:
-    return str(folder / path.removeprefix(_HERE)) if path.startswith(_HERE) else path
+    folder = str(report.parent)
+    return _with_paths(
+        record.session, lambda path: os.path.join(folder, path[len(_HERE) :]) if path.startswith(_HERE) else path
+    )
 
 
 def _from_reports(report: pathlib.Path) -> Session:
@@ -101,27 +104,19 @@ def _sizes(report: pathlib.Path) -> dict[str, int]:
 
 
 def _with_paths(session: Session, convert: Callable[[str], str]) -> Session:
-    """Return the session with each of its paths converted."""
-
-    def moved(case: Case) -> Case:
-        return replace(
-            case,
-            stagedir=case.stagedir and convert(case.stagedir),
-            outputdir=case.outputdir and convert(case.outputdir),
-            matrix_folders=tuple(map(convert, case.matrix_folders)),
-            first=case.first and moved(case.first),
-        )
-
-    return replace(
-        session,
-        path=convert(session.path),
-        runs=tuple(tuple(map(moved, run)) for run in session.runs),
-        again=tuple(_with_paths(other, convert) for other in session.again),
-    )
+    """Convert each path of a session that nobody else has, and return it."""
+    for each in (session, *session.again):
+        force_setattr(each, "path", convert(each.path))
+        for case in itertools.chain.from_iterable(each.runs):
+            for one in (case, case.first) if case.first else (case,):
+                force_setattr(one, "stagedir", one.stagedir and convert(one.stagedir))
+                force_setattr(one, "outputdir", one.outputdir and convert(one.outputdir))
+                force_setattr(one, "matrix_folders", tuple(map(convert, one.matrix_folders)))
+    return session
 
 
 def write_record(path: pathlib.Path, record: Struct) -> None:
-    """Write a record as JSON.
+    """Write a record as JSON, for those who may read the report beside it.
 
     :raises InputError: it cannot be written.
     """
@@ -131,7 +126,7 @@ def write_record(path: pathlib.Path, record: Struct) -> None:
     if "Infinity" in text or "NaN" in text:
         text = json.dumps(_finite(document), ensure_ascii=False)
     try:
-        write_atomically(path, text + "\n")
+        write_atomically(path, text + "\n", path.with_name(RUN_REPORT).stat().st_mode & 0o777)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
 
@@ -146,11 +141,16 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def read_record(path: pathlib.Path, kind: type[T]) -> T:
-    """Read a record that ``write_record`` wrote.
+def read_record(path: pathlib.Path, kind: type[T], schema: str) -> T | None:
+    """Read a record that ``write_record`` wrote; return ``None`` if it has another ``schema``.
 
-    :raises InputError: it cannot be read, or is no such record; names the file and the key.
+    :raises InputError: it cannot be read, or is not complete; names the file and the key.
     """
     source = clean(str(path))
     text = read(path, source)
-    return decoded(text, kind) or fit(parse_json(text, source), kind, source)
+    if found := decoded(text, kind):
+        return found
+    document = parse_json(text, source)
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        return None
+    return fit(document, kind, source)

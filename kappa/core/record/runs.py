@@ -34,6 +34,8 @@ PAGE = "report.html"
 # Folder beside a report with the reports of re-measurements in other jobs.
 CONFIRMATIONS = "confirmations"
 PATTERNS = ("run-report*.json", "report*.json")
+#: The lock of a site's results.
+RESULTS_LOCK = "lock"
 RUN_REPORT, RECORD, VERDICT = "run-report.json", "record.json", "verdict.json"
 _FOLDERS = ("runs", "nights")
 _BY_HAND = "reports"

@@ -77,9 +77,23 @@ def test_infinite_value_stays_infinite(run, value):
     assert load_session(path).runs[0][0].metrics[0].value == value
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "kappa-record-2"}', "{}"])
+@pytest.mark.parametrize("text", ["{", '{"schema": "kappa-record-1"}', '{"schema": "kappa-record-1", "session": 3}'])
 def test_error_names_a_damaged_record(run, text):
     path = run(latency())
     (path.parent / RECORD).write_text(text)
     with pytest.raises(InputError, match=r"record\.json"):
         load_session(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"schema": "kappa-record-2"}'])
+def test_record_of_another_version_leaves_the_report(run, text):
+    path = run(latency(value=7.5))
+    (path.parent / RECORD).write_text(text)
+    assert load_session(path).runs[0][0].metrics[0].value == 7.5
+
+
+def test_those_who_may_read_the_report_may_read_the_record(run):
+    path = run(latency())
+    path.chmod(0o640)
+    keep_record(path)
+    assert (path.parent / RECORD).stat().st_mode & 0o777 == 0o640
