@@ -154,7 +154,7 @@ def judge_report(
     :raises InputError: the record or a file of the site is not usable, or the site has no such mode.
     """
     session, given = load_session(run), site is not None
-    stored = None if site or mode else _stored(session)
+    stored = None if mode or (site and not again) else _stored(session)
     problem = ""
     if site is None:
         kept = None if again else judging_site(pathlib.Path(session.path).parent, ", ".join(session.systems))

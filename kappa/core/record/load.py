@@ -104,7 +104,7 @@ def _sizes(report: pathlib.Path) -> dict[str, int]:
 
 
 def _with_paths(session: Session, convert: Callable[[str], str]) -> Session:
-    """Convert each path of a session that nobody else has, and return it."""
+    """Convert each path of a session in place, and return the session."""
     for each in (session, *session.again):
         force_setattr(each, "path", convert(each.path))
         for case in itertools.chain.from_iterable(each.runs):
