@@ -117,7 +117,11 @@ def run_attempt(
         session.run(conductor)
     except NoReportError as err:
         raise InputError(f"{attempt.series}: {err}; run the same command to continue") from None
-    keep_record(folder / REPORT)
+    try:
+        keep_record(folder / REPORT)
+    except InputError as err:
+        # The report counts then, and its attempt is interrupted if it is damaged.
+        conductor.say(f"{attempt.series}: no record is kept: {err}")
     # ReFrame does not sync its files. A finished attempt must be on the disk.
     sync_tree(folder)
 

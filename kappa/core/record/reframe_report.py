@@ -171,9 +171,7 @@ def _matrix_folders(info: SessionInfo, raw: pathlib.Path) -> tuple[str, ...]:
 
 def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -> Case:
     foreign = KAPPA_FIELDS if entry.check_class is None else ()
-    recorded = {
-        name: getattr(entry, name) for name in CheckedCase.__struct_fields__ if name not in foreign
-    }
+    recorded = {name: getattr(entry, name) for name in CheckedCase.__struct_fields__ if name not in foreign}
     fields = {name: value for name, value in recorded.items() if value is not None} | {
         "parameters": recorded.get("parameters") or own_parameters(entry.name),
         "stagedir": as_it_lies(entry.stagedir, info.prefix_stage, raw / STAGE),
