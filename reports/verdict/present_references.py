@@ -45,7 +45,8 @@ def _case(case: Case, references: SiteReferences, site: str) -> Case:
     case = replace(
         case, metrics=metrics, reference_problem="", first=case.first and _case(case.first, references, site)
     )
-    if case.result != "fail" or case.error_type != _OUT_OF_BOUNDS:
+    # The first measurement of a job has no error of its own.
+    if case.result != "fail" or case.fail_phase != "performance" or case.error_type not in ("", _OUT_OF_BOUNDS):
         return case
     # ReFrame failed it by the former bounds only. Its files stay where ReFrame left those of failed cases.
     return replace(case, result="pass", fail_phase="", fail_reason="", fail_info=None, outputdir=case.stagedir)
