@@ -15,9 +15,9 @@ from reframe.core.runtime import runtime
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.figures import counted
-from kappa.core.record.evidence import Curve, Figures, HeatMap, Measurement, PerNode, written
-from kappa.core.record.load import MATRICES
+from kappa.core.record.evidence import Curve, HeatMap, Measurement, PerNode, written
 from kappa.core.record.matrices import recorded
+from kappa.core.record.runs import MATRICES
 from reframe_checks.parsers.foreign_lines import lines_by_speaker
 
 MOST_OF_A_LINE = 160
@@ -42,7 +42,7 @@ class EvidenceRecorder(rfm.RegressionTestPlugin):
 
     def evidence(self):
         """Return all evidence: name of the variable -> value."""
-        names = [name for name in Measurement.__struct_fields__ if name not in Figures.__struct_fields__]
+        names = [name for name in Measurement.__struct_fields__ if name != "perfvalues"]
         return {name: getattr(self, name) for name in names}
 
     @property

@@ -20,12 +20,10 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.runtime import runtime, temp_runtime
-from reframe.utility.sanity import reference_bounds
 
 from kappa.core.ground.documents import json_text
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.evidence import figures_of
 from reframe_checks.base.cases import formatted
 from reframe_checks.base.reframe_internals import given_place
 
@@ -139,17 +137,11 @@ def measured_again(cls, case, folder):
             given_place(check, runtime().system.partitions[0], folder, _ended_job(case))
             check.reads_again, check.reference_problem = True, "not compared"
             # The bounds of the record decide which node is the worst.
-            figures = figures_of(case.perfvalues)
-            check.bounds_of = lambda metric: _bounds(figures.get(metric))
+            bounds = {metric.name: metric.bounds for metric in case.metrics}
+            check.bounds_of = lambda metric: bounds.get(metric, (-math.inf, math.inf))
             check.sanity()
             check.performance()
             return check
-
-
-def _bounds(figure):
-    if figure is None:
-        return -math.inf, math.inf
-    return tuple(map(float, reference_bounds(figure.reference or 0, figure.lower, figure.upper)))
 
 
 def _ended_job(case):

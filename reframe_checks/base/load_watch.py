@@ -19,7 +19,8 @@ from reframe.core.logging import getlogger
 
 from kappa.core.ground.processes import BusyCores
 from kappa.core.ground.whole_files import read_text
-from kappa.core.record.evidence import figures_of, written
+from kappa.core.record.evidence import written
+from kappa.core.record.metric import figures_of
 from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.parsers import job_scripts
 from reframe_checks.parsers.text import ParseError

@@ -16,7 +16,7 @@ from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.evidence import figures_of
+from kappa.core.record.metric import figures_of
 from kappa.core.vocabulary.features import OF_ONE_NODE
 from kappa.core.vocabulary.scales import LAYOUTS, MANY_NODES_TAG, PLACEMENTS
 from kappa.core.vocabulary.tunables import Tunable

@@ -14,7 +14,8 @@ from reframe.utility import sanity as sn
 from reframe.utility.sanity import reference_bounds
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.evidence import ReferenceSource, figures_of, written
+from kappa.core.record.evidence import ReferenceSource, written
+from kappa.core.record.metric import figures_of
 from kappa.core.sites.references import read_sources, source_of
 
 

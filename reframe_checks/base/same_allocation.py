@@ -18,8 +18,8 @@ from reframe.core.logging import getlogger
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.evidence import figures_of
-from kappa.core.record.load import FIRST_FOLDER
+from kappa.core.record.metric import figures_of
+from kappa.core.record.runs import FIRST_FOLDER
 from reframe_checks.base.job_files import KILLABLE, in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 

@@ -6,7 +6,9 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 import yaml
+from msgspec import structs
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import YamlFile
@@ -14,7 +16,8 @@ from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.figures import counted
 from kappa.core.ground.redaction import Redaction, as_json
 from kappa.core.ground.whole_files import read_text
-from kappa.core.record.load import cases_of, parse_report, read
+from kappa.core.record.load import Record
+from kappa.core.record.model import Session
 from reports.show.private_words import redaction_of
 from reports.show.provenance import suite_revisions
 from reports.verdict.advice import operator_line
@@ -65,8 +68,8 @@ def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
     suspect = next((one for one in verdict.suspects if one.node == finding), None)
     if suspect:
         titles = {title for title, _ in suspect.evidence}
-        return [case for case in verdict.cases if case.case.title in titles]
-    named = [case for case in verdict.cases if finding in (case.case.title, case.case.name, case.case.check_class)]
+        return [case for case in verdict.cases if case.title in titles]
+    named = [case for case in verdict.cases if finding in (case.title, case.case.name, case.case.check_class)]
     if named:
         return [case for case in named if case.state is State.FAIL] or named
     raise InputError(_nothing(verdict, failed, finding))
@@ -75,7 +78,7 @@ def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
 def _nothing(verdict: Verdict, failed: Sequence[CaseVerdict], finding: str) -> str:
     nodes = [suspect.node for suspect in verdict.suspects]
     checks = {str(case.case.check_class or case.case.name) for case in verdict.cases}
-    there = [f"{number}: {case.case.title}" for number, case in enumerate(failed[:20], start=1)]
+    there = [f"{number}: {case.title}" for number, case in enumerate(failed[:20], start=1)]
     there += [f"suspects {', '.join(nodes)}"] if nodes else []
     return (
         f"no finding {finding!r} in this run, {suggestion(finding, {*nodes, *checks})}; give a suspect node, a"
@@ -184,20 +187,16 @@ def _site_files(verdict: Verdict) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _record(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, object]:
-    """Return the full records of the cases by ReFrame and the checks, with their sessions."""
-    attempts = [attempt.case for case in cases for attempt in case.measurements]
-    told = {(case.name, case.system, case.partition, case.environ) for case in attempts}
-    found: dict[str, object] = {}
-    for session in (verdict.session, *verdict.session.again):
-        document = parse_report(read(pathlib.Path(session.path), session.path), session.path)
-        kept = [
-            case
-            for case in cases_of(document)
-            if tuple(case.get(key) for key in ("name", "system", "partition", "environ")) in told
-        ]
-        if kept:
-            found[pathlib.Path(session.path).name] = {"session_info": document.get("session_info"), "cases": kept}
-    return found
+    """Return the part of the run's record about these cases, with all of their attempts."""
+    chosen = {attempt.case.selected for case in cases for attempt in case.measurements}
+
+    def part(session: Session) -> Session:
+        runs = tuple(tuple(case for case in run if case.selected in chosen) for run in session.runs)
+        again = tuple(other for other in map(part, session.again) if any(other.runs))
+        return structs.replace(session, runs=runs, again=again)
+
+    document: dict[str, object] = msgspec.to_builtins(Record(made_from={}, session=part(verdict.session)))
+    return document
 
 
 def _about(verdict: Verdict, cases: Sequence[CaseVerdict]) -> str:

@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-import pathlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +17,6 @@ from reports.compare.figures import (
     RelativeChange,
     RunFigures,
     change,
-    figures_of,
     value_of,
 )
 from reports.verdict.state import State
@@ -105,7 +103,7 @@ def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
     pairs = _paired(before.samples, after.samples)
     found = [(one, other, change(before.samples[one], after.samples[other], past.noise(one))) for one, other in pairs]
     # Bonferroni: of hundreds of metrics without a change, Kappa calls one changed in 1 of 20 comparisons.
-    level = (1 - CONFIDENCE) / max(sum(step is not None and step.low is not None for *_, step in found), 1)
+    level = (1 - CONFIDENCE) / max(sum(step is not None and step.error is not None for *_, step in found), 1)
     rows = [
         ComparisonRow(one, other, tuple(before.samples[one]), tuple(after.samples[other]), step,
             _word(step, before.samples[one], after.samples[other], after.worse.get(other, 0), level))
@@ -147,10 +145,10 @@ def _word(
     if step is None:  # a value is 0 or negative, so there is no ratio
         old, new = (sum(sample.value for sample in side) / len(side) for side in (before, after))
         return "" if old == new else "unclear" if (new - old) * worse > 0 else "not known"
-    if step.low is None:
+    if step.error is None:
         large = abs(math.log1p(step.share)) >= math.log1p(LARGE)
         return "unclear" if large and step.share * worse > 0 else "not known"
-    if step.p >= level:
+    if not step.exceeds(level):
         return ""
     return "changed" if not worse else "worse" if step.share * worse > 0 else "better"
 
@@ -160,14 +158,9 @@ def _order(row: ComparisonRow) -> tuple[int, float]:
     return rank, -abs(row.change.share) if row.change else 0.0
 
 
-def since_last(run: pathlib.Path, past: Past) -> RunComparison | None:
-    """Compare the report ``run`` with the last run of ``past``; return ``None`` without one.
-
-    :raises InputError: ``run`` is not a report.
-    """
-    if past.last is None:
-        return None
-    return compare(past.last, figures_of(run), past)
+def since_last(now: RunFigures, past: Past) -> RunComparison | None:
+    """Compare a run with the last run of ``past``; return ``None`` without one."""
+    return compare(past.last, now, past) if past.last else None
 
 
 def cells(row: ComparisonRow) -> tuple[str, ...]:
@@ -187,18 +180,19 @@ def cells(row: ComparisonRow) -> tuple[str, ...]:
 
 def interval(change: RelativeChange | None) -> str:
     """Return the confidence interval in per cent; a dash if the variation is unknown."""
-    if change is None or change.low is None or change.high is None:
+    if change is None or change.interval is None:
         return NOTHING
-    if change.high > MOST_SHOWN:
+    low, high = change.interval
+    if high > MOST_SHOWN:
         return "varies more than tenfold"
-    return f"{percent(100 * change.low)} … {percent(100 * change.high)}"
+    return f"{percent(100 * low)} … {percent(100 * high)}"
 
 
 def in_words(change: RelativeChange | None) -> str:
     """Return the change in words, for instance ``−2.1 % (−4 … +0.1)``."""
     if change is None:
         return ""
-    reach = f" ({interval(change)})" if change.low is not None and change.share else ""
+    reach = f" ({interval(change)})" if change.error is not None and change.share else ""
     return f"{percent(100 * change.share)} %{reach}"
 
 
@@ -235,7 +229,7 @@ def as_csv(found: RunComparison) -> str:
                 *(folded(node for sample in side for node in sample.nodes) for side in (row.old, row.new)),
                 *(" ".join(repr(sample.value) for sample in side) for side in (row.old, row.new)),
                 *("" if share is None else repr(share)
-                  for share in ((step.share, step.low, step.high) if step else (None,) * 3)),
+                  for share in ((step.share, *(step.interval or (None, None))) if step else (None,) * 3)),
                 row.word,
             )
         )  # fmt: skip

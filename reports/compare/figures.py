@@ -4,20 +4,18 @@ Changes are logarithms, so half and double are equally far from 1.
 """
 
 import datetime
+import functools
 import math
 import pathlib
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure, moment
-from kappa.core.record.load import find_report
-from kappa.core.record.model import CaseFacts
-from reports.history.reader import ReportFacts, bounded_figures, load_figures
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case, Session
 from reports.verdict.metric_verdict import worse_sign
 
 # Facts that may differ between runs, with their display names.
@@ -79,44 +77,47 @@ def figures_of(run: pathlib.Path) -> RunFigures:
 
     :raises InputError: there is no report, or the file is not a report.
     """
-    path = find_report(run)
-    report = load_figures(path)
-    cases = [case for each in report.runs for case in each.testcases if case.check_class is not None]
+    return figures_in(load_session(run))
+
+
+def figures_in(session: Session) -> RunFigures:
+    """Return the values of a session, without the sessions that re-measured its cases."""
+    cases = [case for run in session.runs for case in run if case.check_class is not None]
     samples, worse = _samples(cases)
-    info = report.session_info
     return RunFigures(
-        source=clean(str(path)),
+        source=session.path,
         site=", ".join(sorted({case.system for case in cases})),
-        mode=info.mode or "",
-        time=info.time_start,
-        started=started(report),
+        mode=session.mode or "",
+        time=session.time_start,
+        started=started(session),
         samples=samples,
         worse=worse,
         facts=_facts(cases),
     )
 
 
-def started(report: ReportFacts) -> float:
-    """Return the start in seconds since 1970; 0 if the report lacks it."""
+def started(session: Session) -> float:
+    """Return the start in seconds since 1970; 0 if the record lacks it."""
     try:
-        return datetime.datetime.strptime(report.session_info.time_start, "%Y%m%dT%H%M%S%z").timestamp()
+        return datetime.datetime.strptime(session.time_start, "%Y%m%dT%H%M%S%z").timestamp()
     except ValueError:
         return 0.0
 
 
-def _samples(cases: Iterable[CaseFacts]) -> tuple[dict[MetricKey, list[NodesValue]], dict[MetricKey, int]]:
+def _samples(cases: Iterable[Case]) -> tuple[dict[MetricKey, list[NodesValue]], dict[MetricKey, int]]:
     samples: dict[MetricKey, list[NodesValue]] = {}
     worse: dict[MetricKey, int] = {}
     for case in cases:
-        for one in bounded_figures(case.perfvalues):
-            place = MetricKey(case.name, case.partition, case.environ, one.metric, one.unit)
-            samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
-            if one.bounds:
-                worse[place] = worse_sign(*one.bounds, one.unit)
+        for one in case.metrics:
+            if one.value is not None:
+                place = MetricKey(case.name, case.partition, case.environ, one.name, one.unit)
+                samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
+                if not one.problem:
+                    worse[place] = worse_sign(*one.bounds, one.unit)
     return samples, worse
 
 
-def _facts(cases: Iterable[CaseFacts]) -> dict[str, tuple[str, ...]]:
+def _facts(cases: Iterable[Case]) -> dict[str, tuple[str, ...]]:
     known = list(cases)
     found = {
         name: sorted({one_line(getattr(case.provenance, field), 120) for case in known} - {""})
@@ -139,21 +140,43 @@ class Noise:
 class RelativeChange:
     """Hold a change as a share: 0.1 is ten per cent more than before.
 
-    ``low``, ``high``: the 95 % confidence interval; ``None`` if the variation is unknown. ``p``: the probability that
-    noise alone gives a change as large.
+    ``error``: the standard error of its logarithm, with ``freedom`` degrees of freedom; ``None`` if the variation is
+    unknown.
     """
 
     share: float
-    low: float | None = None
-    high: float | None = None
-    p: float = 1.0
+    error: float | None = None
+    freedom: float = math.inf
+
+    @functools.cached_property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval; ``None`` if the variation is unknown."""
+        if self.error is None:
+            return None
+        from scipy import special  # noqa: PLC0415 (it takes long to load, and most changes are small)
+
+        step = math.log1p(self.share)
+        reach = float(special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * self.error
+        return math.expm1(step - reach), math.expm1(step + reach)
+
+    def exceeds(self, level: float) -> bool:
+        """Return whether noise alone gives a change as large with a probability below ``level``."""
+        if self.error is None:
+            return False
+        step = abs(math.log1p(self.share))
+        # Student's t is never less likely than a normal value to lie so far out.
+        if step <= statistics.NormalDist().inv_cdf(1 - level / 2) * self.error:
+            return False
+        from scipy import special  # noqa: PLC0415
+
+        return not self.error or 2 * float(special.stdtr(self.freedom, -step / self.error)) < level
 
 
 def noise_of(values: Sequence[float]) -> Noise | None:
     """Estimate the noise from one value of each run; ``None`` with fewer than three."""
     if len(values) < 3 or min(values) <= 0:
         return None
-    return Noise(max(float(np.std(np.log(values), ddof=1)), LEAST_DEVIATION), len(values) - 1)
+    return Noise(max(statistics.stdev(map(math.log, values)), LEAST_DEVIATION), len(values) - 1)
 
 
 def change(
@@ -168,14 +191,17 @@ def change(
         return None
     pairs = _pairs(before, after)
     if len(pairs) >= LEAST_PAIRS:
-        return _estimated(float(np.mean(pairs)), float(np.std(pairs, ddof=1)) / math.sqrt(len(pairs)), len(pairs) - 1)
-    one, other = (np.log([sample.value for sample in side]) for side in (before, after))
-    step = float(other.mean() - one.mean())
+        error = statistics.stdev(pairs) / math.sqrt(len(pairs))
+        return RelativeChange(math.expm1(statistics.fmean(pairs)), error, len(pairs) - 1)
+    one, other = ([math.log(sample.value) for sample in side] for side in (before, after))
+    step = statistics.fmean(other) - statistics.fmean(one)
     if min(len(one), len(other)) >= 2:
-        parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
-        return _estimated(step, math.sqrt(sum(parts)), _welch(parts, (len(one) - 1, len(other) - 1)))
+        parts = statistics.variance(one) / len(one), statistics.variance(other) / len(other)
+        freedom = _welch(parts, (len(one) - 1, len(other) - 1))
+        return RelativeChange(math.expm1(step), math.sqrt(sum(parts)), freedom)
     if noise:
-        return _estimated(step, noise.deviation * math.sqrt(1 / len(one) + 1 / len(other)), noise.freedom)
+        error = noise.deviation * math.sqrt(1 / len(one) + 1 / len(other))
+        return RelativeChange(math.expm1(step), error, noise.freedom)
     return RelativeChange(math.expm1(step))
 
 
@@ -191,14 +217,6 @@ def _welch(parts: tuple[float, float], freedom: tuple[int, int]) -> float:
     """Return the degrees of freedom by Welch and Satterthwaite."""
     whole = sum(parts)
     return whole**2 / sum(part**2 / free for part, free in zip(parts, freedom, strict=True)) if whole else sum(freedom)
-
-
-def _estimated(step: float, error: float, freedom: float) -> RelativeChange:
-    from scipy import special  # noqa: PLC0415 (a page without an earlier run does not need it)
-
-    reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-    p = 2 * float(special.stdtr(freedom, -abs(step) / error)) if error else float(step == 0)
-    return RelativeChange(math.expm1(step), math.expm1(step - reach), math.expm1(step + reach), p)
 
 
 @dataclass(frozen=True)
@@ -237,12 +255,11 @@ def _alike_values(run: RunFigures, place: MetricKey, now: list[NodesValue]) -> l
 NO_PAST = Past(())
 
 
-def past_of(run: pathlib.Path) -> Past:
-    """Read the runs before ``run``; skip an unreadable one, because it does not affect the verdict."""
-    path = find_report(run).absolute()
+def past_of(now: RunFigures) -> Past:
+    """Read the runs before ``now``; skip an unreadable one, because it does not affect the verdict."""
+    path = pathlib.Path(now.source).absolute()
     if path.parent.parent.name not in _FOLDERS:
         return NO_PAST
-    now = figures_of(path)
     return Past(tuple(_alike(now, _before(path))))
 
 

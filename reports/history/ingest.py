@@ -1,7 +1,6 @@
 """Ingest ReFrame's reports into the dataset: only new sessions; damaged reports are named and left out."""
 
 import gc
-import hashlib
 import multiprocessing
 import os
 import pathlib
@@ -13,11 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE, read
+from kappa.core.record.load import load_session
+from kappa.core.record.runs import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE
 from reports.history import dataset
-from reports.history.reader import figures_in
 from reports.history.rows import Rows, Table
 
 # Values held in memory before a write, about 100 MB.
@@ -40,7 +38,7 @@ class Ingested:
 
 
 def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
-    """Return the report files in ``places`` and in folders below them, with the reports of re-measurements.
+    """Return the report files in ``places`` and in folders below them.
 
     :raises InputError: a place does not exist.
     """
@@ -51,16 +49,18 @@ def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
         if place.is_dir():
             found.update(dict.fromkeys(sorted(_reports_below(place))))
         else:
-            found.update(dict.fromkeys((place, *sorted((place.parent / CONFIRMATIONS).glob("*.json")))))
+            found[place] = None
     return list(found)
 
 
 def _reports_below(place: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield the reports below ``place``, but not in the raw output of jobs, where files may have any name."""
+    """Yield the reports below ``place``, but not in the raw output of jobs, where files may have any name.
+
+    A report is read with its re-measurements.
+    """
     for folder, below, files in os.walk(place):
-        below[:] = [name for name in below if name not in (STAGE, OUTPUT)]
-        patterns = ("*.json",) if pathlib.Path(folder).name == CONFIRMATIONS else PATTERNS
-        yield from (pathlib.Path(folder, name) for name in files if any(fnmatch(name, one) for one in patterns))
+        below[:] = [name for name in below if name not in (STAGE, OUTPUT, CONFIRMATIONS)]
+        yield from (pathlib.Path(folder, name) for name in files if any(fnmatch(name, one) for one in PATTERNS))
 
 
 def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics: bool = False) -> Ingested:
@@ -117,25 +117,20 @@ def _read_all(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: 
 
 def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool) -> _Read:
     rows, known = Rows(), 0
-    sessions: set[str] = set()
+    added: set[str] = set()
     damaged: list[str] = []
     for path in reports:
         try:
-            source = clean(str(path))
-            text = read(path, source)
-            # By the content, because a report of another session may have the same uuid.
-            content = hashlib.sha256(text.encode()).hexdigest()
-            if content in present or content in sessions:
-                known += 1
-                continue
-            report = figures_in(text, source)
-            if report.session_info.uuid in present:
-                known += 1
-            elif not of_fabrics and any(case.simulation for run in report.runs for case in run.testcases):
-                damaged.append(f"{source}: simulated results cannot go into a real site's history")
-            else:
-                rows.add(report, source, content)
-                sessions.add(content)
+            run = load_session(path)
+            for session in (run, *run.again):
+                # By the content, because a report of another session may have the same uuid.
+                if {session.sha256, session.uuid} & present or session.sha256 in added:
+                    known += 1
+                elif not of_fabrics and any(case.simulation for cases in session.runs for case in cases):
+                    damaged.append(f"{session.path}: simulated results cannot go into a real site's history")
+                else:
+                    rows.add(session)
+                    added.add(session.sha256)
         except InputError as err:
             damaged.append(str(err))
-    return _Read(sessions, known, damaged, rows.table())
+    return _Read(added, known, damaged, rows.table())

@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.record.evidence import Figure, PerNode
-from kappa.core.record.model import SAME_ALLOCATION, CaseFacts
-from reports.history.reader import ReportFacts, bounded_figures
-from reports.verdict.metric_verdict import worse_sign
+from kappa.core.record.evidence import PerNode
+from kappa.core.record.metric import Metric
+from kappa.core.record.model import SAME_ALLOCATION, Case, Session
+from kappa.core.vocabulary.checks import worse_by_unit
 
 _NAMES = ("mode", "purpose", "check_class", "family", "case", "parameters", "partition", "environ", "nodes")
 _OUTCOME = ("verdict", "node_check", "kernel", "driver", "mpi", "sha256", "files", "suite_revision", "job_id")
@@ -73,40 +73,36 @@ class Rows:
         self._metrics: list[dict[str, Any]] = []
         self._case_of: list[int] = []
 
-    def add(self, report: ReportFacts, source: str, content: str) -> None:
-        """Add the rows of ``report``, all or none; messages call it ``source``.
+    def add(self, session: Session) -> None:
+        """Add the rows of a session, all or none, without the sessions that re-measured its cases.
 
-        :param content: the SHA-256 of the report's text.
         :raises InputError: the session has no uuid or no time, so its rows cannot be identified.
         """
-        info = report.session_info
-        if not info.uuid:
-            raise InputError(f"{source}: session_info.uuid: expected the session's identifier, found none")
+        if not session.uuid:
+            raise InputError(f"{session.path}: session_info.uuid: expected the session's identifier, found none")
         common = {
-            "time": _moment(info.time_start, source),
-            "session": info.uuid,
-            "content": content,
-            "mode": info.mode or "",
-            "purpose": info.purpose,
-            "confirms": info.confirms,
+            "time": _moment(session.time_start, session.path),
+            "session": session.uuid,
+            "content": session.sha256,
+            "mode": session.mode or "",
+            "purpose": session.purpose,
+            "confirms": session.confirms,
         }
-        cases = [case for run in report.runs for case in run.testcases]
+        cases = [case for run in session.runs for case in run]
         node_checks = [case for case in cases if case.check_class is not None and case.family.startswith(NODE_FAMILY)]
-        for number, run in enumerate(report.runs):
-            for case in run.testcases:
-                if case.check_class is None:
-                    continue
-                facts = {**common, "run": number, **_facts(case, node_checks)}
-                alone = case.nodes_of_job > 1
-                of_nodes = {node: _own_facts(node, case, node_checks) for node in case.nodes} if alone else None
-                first = case.first_measurement
-                if first.perfvalues:
-                    failed = {**facts, "verdict": "fail"}
-                    self._case(failed, of_nodes, _metrics(case, first.perfvalues), first.per_node)
-                    facts |= {"purpose": SAME_ALLOCATION, "confirms": info.uuid}
-                self._case(facts, of_nodes, _metrics(case, case.perfvalues), case.per_node)
-                for node, figures in _of_nodes(case).items():
-                    self._measured({**facts, "nodes": node}, figures)
+        for case in cases:
+            if case.check_class is None:
+                continue
+            facts = {**common, "run": case.run, **_facts(case, node_checks)}
+            alone = case.nodes_of_job > 1
+            of_nodes = {node: _own_facts(node, case, node_checks) for node in case.nodes} if alone else None
+            if case.first and case.first.metrics:
+                failed = {**facts, "verdict": "fail"}
+                self._case(failed, of_nodes, _metrics(case.first.metrics), case.first.per_node)
+                facts |= {"purpose": SAME_ALLOCATION, "confirms": session.uuid}
+            self._case(facts, of_nodes, _metrics(case.metrics), case.per_node)
+            for node, figures in _of_nodes(case).items():
+                self._measured({**facts, "nodes": node}, figures)
 
     def _case(
         self,
@@ -162,7 +158,7 @@ def _moment(text: str, source: str) -> np.datetime64:
     )
 
 
-def _facts(case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
+def _facts(case: Case, node_checks: list[Case]) -> dict[str, Any]:
     provenance = case.provenance
     return {
         "check_class": case.check_class,
@@ -184,28 +180,29 @@ def _facts(case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
     }
 
 
-def _own_facts(node: str, case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
+def _own_facts(node: str, case: Case, node_checks: list[Case]) -> dict[str, Any]:
     return {"nodes": node, "node_check": node_check_state(case.partition, (node,), node_checks)}
 
 
-def _metrics(case: CaseFacts, perfvalues: dict[str, Figure] | None) -> list[dict[str, Any]]:
+def _metrics(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
     found = []
-    for metric, unit, value, bounds in bounded_figures(perfvalues):
-        lower, upper = bounds or (-math.inf, math.inf)
-        gated = {"lower": lower, "upper": upper, "informational": metric in case.informational, "of_node": False}
-        found.append({"metric": metric, "unit": unit, "value": value, **gated})
+    for metric in metrics:
+        if metric.value is not None:
+            lower, upper = metric.bounds
+            gated = {"lower": lower, "upper": upper, "informational": metric.informational, "of_node": False}
+            found.append({"metric": metric.name, "unit": metric.unit, "value": metric.value, **gated})
     return found
 
 
-def _of_nodes(case: CaseFacts) -> dict[str, list[dict[str, Any]]]:
+def _of_nodes(case: Case) -> dict[str, list[dict[str, Any]]]:
     """Return node -> its values in a check that compares nodes, for metrics with a known worse direction.
 
     The family of node checks is left out, because its values are no speeds.
     """
     found: dict[str, list[dict[str, Any]]] = {}
-    left_out = case.family.startswith(NODE_FAMILY) or (case.nodes_of_job > 1 and case.perfvalues)
+    left_out = case.family.startswith(NODE_FAMILY) or (case.nodes_of_job > 1 and case.metrics)
     for name, figures in case.per_node.items() if not left_out else ():
-        if worse_sign(-math.inf, math.inf, figures.unit):
+        if worse_by_unit(figures.unit):
             common = {"metric": name, "unit": figures.unit, "lower": -math.inf, "upper": math.inf}
             for node, value in figures.values.items():
                 found.setdefault(node, []).append({**common, "value": value, "informational": True, "of_node": True})
@@ -224,7 +221,7 @@ def _files_hash(files: tuple[tuple[str, str], ...]) -> str:
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest() if contents else ""
 
 
-def node_check_state(partition: str, nodes: Collection[str], node_checks: list[CaseFacts]) -> str:
+def node_check_state(partition: str, nodes: Collection[str], node_checks: list[Case]) -> str:
     """Return ``failed`` if a node check of the same session points at one of ``nodes``, else ``passed`` or ``none``.
 
     A node may be in several partitions. A failed node check that names no node counts for all nodes of its partition.

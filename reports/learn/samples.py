@@ -1,18 +1,15 @@
 """Group measured values by the reference that judges them."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kappa.core.sites.references import CasePlace, keys_of, parameters_of
 from reports.history.adding_up import nights_of
 from reports.history.dataset import MetricSeries, day
 from reports.history.robust_statistics import Array
-
-# ReFrame's display name: Class %parameter=value ….
-_PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ def unknown_checks(series: list[MetricSeries], documents: Mapping[str, Any]) -> 
     unknown: dict[tuple[str, str], dict[str, str]] = {}
     for one in series:
         if not _informational(one) and not any(one.check_class in document for document in documents.values()):
-            unknown.setdefault((one.check_class, one.family), {}).update(_PARAMETER.findall(one.case))
+            unknown.setdefault((one.check_class, one.family), {}).update(parameters_of(one.case))
     found = []
     for (name, family), parameters in sorted(unknown.items()):
         index = f"$index: [{', '.join(parameters)}]" if parameters else ""
@@ -82,29 +79,11 @@ def _informational(series: MetricSeries) -> bool:
 
 
 def _places(site: str, series: MetricSeries, documents: Mapping[str, Any]) -> Iterator[ReferencePath]:
-    special = {"$system": site, "$partition": f"{site}:{series.partition}", "$environ": series.environ}
-    known = {**special, **dict(_PARAMETER.findall(series.case))}
+    place = CasePlace(site, series.partition, series.environ, series.case)
     for file, document in documents.items():
-        entry = document.get(series.check_class)
-        index = entry.get("$index", []) if isinstance(entry, dict) else None
-        if isinstance(index, list) and all(key in known for key in index):
-            keys = []
-            for key in index:
-                keys.append(_key(entry, known[key]))
-                entry = entry.get(keys[-1], {}) if isinstance(entry, dict) else {}
+        keys = keys_of(document.get(series.check_class), place)
+        if keys is not None:
             yield ReferencePath(file, (series.check_class, *keys, series.metric))
-
-
-def _key(entry: Any, value: str) -> str:
-    """Return the key of ``entry`` for ``value``: the value itself, or a regular expression that matches all of it."""
-    if isinstance(entry, dict) and value not in entry:
-        for key in entry:
-            try:
-                if isinstance(key, str) and re.fullmatch(key, value):
-                    return key
-            except re.error:
-                continue
-    return value
 
 
 def _sample(place: ReferencePath, members: list[MetricSeries], most: int) -> ReferenceSample:

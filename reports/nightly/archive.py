@@ -12,7 +12,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, load_acknowledgements
-from kappa.core.record.load import CONFIRMATIONS
+from kappa.core.record.runs import CONFIRMATIONS
 from kappa.core.sites.load import Site
 from reports.nightly.night import RECORD, SUMMARY, Night, load_night, load_record, report_files, to_json
 from reports.nightly.summarise import summarise

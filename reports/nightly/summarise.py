@@ -17,8 +17,9 @@ from reports.nightly.night import MAIN, Night, NightRecord, Problem, rotation_re
 from reports.quarantine.decide import told
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict, executed
-from reports.verdict.judge import judge, speaking
+from reports.verdict.judge import speaking
 from reports.verdict.state import Gap, State, grouped
+from reports.verdict.stored import verdict_of
 from reports.verdict.suspects import drain_suggestions, ranked_evidence, suspect_nodes
 
 PLACES_LIMIT = 300
@@ -56,7 +57,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
     main, problem = _session(folder / MAIN)
     if main is None:
         gaps.append(Gap("the night left no report", RERUN, problem))
-    verdict = judge(main, site, record.mode) if main else None
+    verdict = verdict_of(main, site) if main else None
     cases = list(verdict.cases) if verdict else []
     gaps += verdict.gaps if verdict else ()
     sessions = [main] if main else []
@@ -65,7 +66,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
         session, problem = _session(report)
         if session:
             sessions.append(session)
-            turn += judge(session, site, record.mode).cases
+            turn += verdict_of(session, site).cases
         else:
             gaps.append(Gap("a report of single nodes is unreadable", RERUN, problem))
     gaps += [gap for case in turn for gap in case.gaps]
@@ -94,9 +95,9 @@ def covered(turn: Sequence[CaseVerdict], cases: Sequence[CaseVerdict]) -> list[s
     due, seen = _due(cases), defaultdict[str, set[tuple[str, ...]]](set)
     measured = defaultdict[str, list[bool]](list)
     for found in turn:
-        for node in _on_each_of(found.case):
+        for node in _on_each_of(found):
             seen[node].add(found.case.selected)
-            measured[node].append(_measured(found) and _told_of(node, found.case))
+            measured[node].append(_measured(found) and _told_of(node, found))
     return sorted(node for node, ran in measured.items() if all(ran) and due[node] <= seen[node])
 
 
@@ -116,20 +117,20 @@ def _of_one_node(case: Case) -> bool:
     return not _OF_ONE_NODE.isdisjoint(case.parameters.values())
 
 
-def _on_each_of(case: Case) -> tuple[str, ...]:
+def _on_each_of(found: CaseVerdict) -> tuple[str, ...]:
     """Return the nodes of a case that measures each node alone."""
-    if case.pinned:
-        return (case.pinned,)
-    return case.nodes if _of_one_node(case) else ()
+    if found.pinned:
+        return (found.pinned,)
+    return found.case.nodes if _of_one_node(found.case) else ()
 
 
-def _told_of(node: str, case: Case) -> bool:
+def _told_of(node: str, found: CaseVerdict) -> bool:
     """Return whether the case measured ``node`` or suspects it.
 
     A failed node has no value. A node on which the job hung keeps other nodes from being measured. If all nodes failed,
     none is a suspect.
     """
-    told = {*case.suspects}.union(*(per_node.values for per_node in case.per_node.values()))
+    told = {*found.suspects}.union(*(per_node.values for per_node in found.case.per_node.values()))
     return not told or node in told
 
 
@@ -195,7 +196,7 @@ def summarise(folder: pathlib.Path, record: NightRecord, site: Site) -> Night:
         nights=record.nights,
         drain=tuple(drain_suggestions(ranked_evidence(judged.cases), {one.node for one in record.actions})),
         actions=tuple(told(action) for action in record.actions),
-        passed=tuple(case.case.title for case in judged.cases if case.state is State.PASS),
+        passed=tuple(case.title for case in judged.cases if case.state is State.PASS),
         budget=main.budget if main else "",
         left_out=left_out,
         single=tuple(sorted({node for nodes in single_nodes(judged.cases).values() for node in nodes})),
@@ -205,7 +206,7 @@ def summarise(folder: pathlib.Path, record: NightRecord, site: Site) -> Night:
 def _problem(case: CaseVerdict) -> Problem:
     failed = case if case.state is State.FAIL else case.failed_attempts[-1]
     line = operator_line(failed)
-    return Problem(case.case.title, case.state, line.finding, line.hint)
+    return Problem(case.title, case.state, line.finding, line.hint)
 
 
 def _headline(

@@ -110,12 +110,13 @@ def predicted_pairs(verdict: Verdict) -> list[PredictedPair]:
 
     :raises InputError: the file of a simulated fabric is missing or damaged, so its error is unknown.
     """
-    site = verdict.site.description if verdict.site else None
+    newest = _newest(pathlib.Path(verdict.session.path).absolute(), verdict.site.name) if verdict.site else []
+    # To read the site's description takes a while, and most sites have no prediction.
+    site = verdict.site.description if verdict.site and newest else None
     named = {name: one.predicted_by for name, one in site.described.partitions.items()} if site else {}
     named = {name: fabric for name, fabric in named.items() if fabric}
     if site is None or not named:
         return []
-    newest = _newest(pathlib.Path(verdict.session.path).absolute(), site.name)
     predicted = {
         partition: [case for case in newest if case.simulation and case.simulation.fabric == fabric]
         for partition, fabric in named.items()

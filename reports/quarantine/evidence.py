@@ -38,8 +38,8 @@ def _named(found: CaseVerdict) -> tuple[str, frozenset[str]]:
     if found.state is not State.FAIL or case.local:
         return "", frozenset()
     if not found.by_figures_alone:
-        hung = any(finding.quantity.startswith(_NO_RESULT) for finding in case.findings)
-        return ("hang" if hung else "facts"), frozenset(case.suspects)
+        hung = any(finding.quantity.startswith(_NO_RESULT) for finding in found.findings)
+        return ("hang" if hung else "facts"), frozenset(found.suspects)
     diagnosis = diagnose(found)
     again = _named_each_time(found)
     if diagnosis is Diagnosis.NODE_BOUND:
@@ -52,17 +52,17 @@ def _named_each_time(found: CaseVerdict) -> frozenset[str]:
     """Return the nodes that the check's own comparison names in every measurement on the same nodes."""
     if found.case.robbed:
         named = frozenset(found.suspicion.nodes if found.suspicion else ())
-        return named.intersection(*(one.case.suspects for one in found.other_attempts if one.by_figures_alone))
+        return named.intersection(*(one.suspects for one in found.other_attempts if one.by_figures_alone))
     ran = (one for one in found.other_attempts if executed(one.case))
     measured = [one for one in ran if not one.robbed]
-    return frozenset(found.case.suspects).intersection(*(one.case.suspects for one in measured))
+    return frozenset(found.suspects).intersection(*(one.suspects for one in measured))
 
 
 def _evidence(kind: str, found: CaseVerdict) -> Evidence:
     """Return the evidence of a case; a test covers no other nodes, so it has no diagnosis."""
     case, line = found.case, operator_line(found)
     text = f"{line.what}; {line.where}" if kind == "test" else line.finding
-    return Evidence(kind, str(case.check_class), case.title, case.partition, one_line(text, TEXT_LIMIT))
+    return Evidence(kind, str(case.check_class), found.title, case.partition, one_line(text, TEXT_LIMIT))
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _measured(case: CaseVerdict, check: str, node: str) -> bool:
 
 def _not_passed(case: CaseVerdict) -> str:
     if case.state is State.FAIL and case.suspicion:
-        return f"{case.case.title} failed and names {folded(case.suspicion.nodes)}, so it does not test this node"
+        return f"{case.title} failed and names {folded(case.suspicion.nodes)}, so it does not test this node"
     gap = case.gaps[0] if case.gaps else None
     why = "; ".join(part for part in (gap.what, gap.detail) if part) if gap else case.state.word
-    return one_line(f"{case.case.title}: {why}", TEXT_LIMIT)
+    return one_line(f"{case.title}: {why}", TEXT_LIMIT)

@@ -53,10 +53,10 @@ def reach(change: RelativeChange | None) -> IntervalBar | None:
     if change is None:
         return None
     at = _place(change.share)
-    if change.low is None or change.high is None:
+    if change.interval is None:
         return IntervalBar(at, at, 0)
-    start = _place(change.low)
-    return IntervalBar(at, start, round(_place(change.high) - start, 1))
+    start = _place(change.interval[0])
+    return IntervalBar(at, start, round(_place(change.interval[1]) - start, 1))
 
 
 def _place(share: float) -> float:

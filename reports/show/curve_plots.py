@@ -67,7 +67,7 @@ def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
 def without_plot(cases: Sequence[CaseVerdict]) -> list[tuple[str, ...]]:
     """Return (quantity, case, values) of the curves with too few points for a plot."""
     return [
-        (_title(members), verdict.case.title, "; ".join(f"{figure(y)} at {figure(x, 7)}" for x, y in curve.points))
+        (_title(members), verdict.title, "; ".join(f"{figure(y)} at {figure(x, 7)}" for x, y in curve.points))
         for members in _curves(cases)
         if not _is_worth_a_plot(members)
         for verdict, curve in members
@@ -170,7 +170,7 @@ def _draw_points(plot: Any, curves: list[tuple[str, Look, Curve]]) -> None:
 
 def _gated(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdict]]:
     """Return the points of ``curve`` that a bounded metric in the same unit judges: (x, metric)."""
-    metrics = {m.metric.name: m for m in verdict.metrics if m.bounded and m.metric.unit == curve.y_unit}
+    metrics = {m.metric.name: m for m in verdict.metrics if m.metric.bounded and m.metric.unit == curve.y_unit}
     x_by_text = {f"{x:.17g}": x for x in _drawable(curve)}
     return [
         (x_by_text[x], metrics[name])
@@ -183,7 +183,7 @@ def _draw_bounds(plot: Any, gated: list[tuple[str, float, MetricVerdict]]) -> No
     bounds = [
         {"colour": colour, "x": x, "value": metric.metric.value, "bound": bound, "marker": marker}
         for colour, x, metric in gated
-        for bound, marker in ((metric.lower, "triangle"), (metric.upper, "inverted_triangle"))
+        for bound, marker in zip(metric.metric.bounds, ("triangle", "inverted_triangle"), strict=True)
         if positive(bound)
     ]
     if bounds:

@@ -136,7 +136,7 @@ def _of_single_nodes(cases: Sequence[CaseVerdict]) -> list[NodeFigures]:
             # Repeated measurements of one node compare nothing.
             if len({one.node for one, _ in members}) >= FROM_CASES:
                 metric = members[0][1]
-                bounds = tuple(bound for bound in (metric.lower, metric.upper) if math.isfinite(bound))
+                bounds = tuple(bound for bound in metric.metric.bounds if math.isfinite(bound))
                 compared = _sorted([one for one, _ in members], bounds)
                 equals.append(replace(compared, label=f"{partition} {variant}".rstrip()))
         if equals:
@@ -160,15 +160,15 @@ def _bounds(metrics: Sequence[MetricVerdict], unit: str, values: Sequence[float]
     found: dict[float, None] = {}
     median = float(np.median(values))
     for metric in metrics:
-        value = metric.metric.value
+        value, (lower, upper) = metric.metric.value, metric.metric.bounds
         if value is None:
             continue
         if metric.metric.unit == unit and math.isclose(value, min(values), rel_tol=_CLOSE):
-            found[metric.lower] = None
+            found[lower] = None
         if metric.metric.unit == unit and math.isclose(value, max(values), rel_tol=_CLOSE):
-            found[metric.upper] = None
+            found[upper] = None
         if not metric.metric.unit and median > 0 and math.isclose(value, min(values) / median, rel_tol=_CLOSE):
-            found[metric.lower * median] = None
+            found[lower * median] = None
     return tuple(bound for bound in found if math.isfinite(bound))
 
 

@@ -51,7 +51,7 @@ def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
     said: dict[str, list[str]] = {}
     for verdict in cases:
         for note in verdict.case.notes:
-            said.setdefault(one_line(note, 500), []).append(verdict.case.title)
+            said.setdefault(one_line(note, 500), []).append(verdict.title)
     rows = [
         (titles[0] if len(titles) == 1 else f"{titles[0]} and {len(titles) - 1} more", note)
         for note, titles in said.items()
@@ -61,7 +61,7 @@ def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
 
 def _validity(cases: Sequence[CaseVerdict]) -> Listing:
     """Return whether results are valid by the benchmark's own rules, or what they lack."""
-    rows = [(verdict.case.title, one_line(verdict.case.validity, 500)) for verdict in cases if verdict.case.validity]
+    rows = [(verdict.title, one_line(verdict.case.validity, 500)) for verdict in cases if verdict.case.validity]
     return Listing("By the benchmark's rules", ("Check", "Result"), rows)
 
 
@@ -154,9 +154,10 @@ def _files(cases: Sequence[CaseVerdict]) -> Listing:
 def _references(cases: Sequence[CaseVerdict]) -> Listing:
     uses: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for verdict in cases:
-        for metric, source in verdict.case.reference_sources.items():
-            key = (source.source, source.date, str(source.samples), source.method)
-            uses.setdefault(key, {})[f"{verdict.case.check_class} {metric}"] = None
+        for metric in verdict.case.metrics:
+            if source := metric.source:
+                key = (source.source, source.date, str(source.samples), source.method)
+                uses.setdefault(key, {})[f"{verdict.case.check_class} {metric.name}"] = None
     rows = [(*key, ", ".join(names)) for key, names in sorted(uses.items())]
     header = ("Source", "Date", "Samples", "Method", "Metrics")
     return Listing("References", header, rows, frozenset({"Samples"}))

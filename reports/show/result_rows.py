@@ -57,7 +57,7 @@ def bar_of(verdict: MetricVerdict | None) -> HeadroomBar:
     reach = math.log10(found) / _DECADES * (100 - BOUND_AT)
     end = min(max(BOUND_AT + reach, 0.0), 100.0)
     start, width = round(min(end, BOUND_AT), 1), round(abs(end - BOUND_AT), 1)
-    mark = "relative" if verdict.relative else "loose" if found > LOOSE else ""
+    mark = "relative" if verdict.metric.relative else "loose" if found > LOOSE else ""
     return HeadroomBar(f"× {_short(found)}", repr(found), start, width, mark)
 
 
@@ -119,7 +119,7 @@ def _kind(verdict: CaseVerdict, metric: MetricVerdict | None) -> object:
     if metric is None or metric.state is not State.PASS or verdict.unstable:
         return None
     case = verdict.case
-    return case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit, metric.lower, metric.upper
+    return case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit, metric.metric.bounds
 
 
 def _range(members: Sequence[Measured], past: Past) -> ResultRow:
@@ -134,8 +134,8 @@ def _range(members: Sequence[Measured], past: Past) -> ResultRow:
 def _row(members: Sequence[Measured], past: Past) -> ResultRow:
     """Return the row of the first member, with the nodes of all members."""
     verdict, metric = members[0]
-    reference = metric.metric.reference if metric and metric.bounded else None
-    source = metric.source if metric else None
+    reference = metric.metric.reference if metric and metric.metric.bounded else None
+    source = metric.metric.source if metric else None
     last, step, course = _last(members, past)
     return ResultRow(
         state=metric.state if metric else verdict.state,
@@ -148,7 +148,7 @@ def _row(members: Sequence[Measured], past: Past) -> ResultRow:
         unit=metric.metric.unit if metric else "",
         reference=NOTHING if reference is None else figure(reference),
         reference_key=_key(reference),
-        allowed=allowed(metric.lower, metric.upper) if metric else NOTHING,
+        allowed=allowed(*metric.metric.bounds) if metric else NOTHING,
         headroom=bar_of(metric),
         source=source.source if source else "",
         method=_method(source) if source else "",

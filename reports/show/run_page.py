@@ -167,7 +167,7 @@ def addresses(cases: Sequence[CaseVerdict]) -> dict[int, str]:
     seen: Counter[str] = Counter()
     found = {}
     for case in cases:
-        name = address(case.case.title)
+        name = address(case.title)
         seen[name] += 1
         found[id(case)] = name if seen[name] == 1 else f"{name}-{seen[name]}"
     return found

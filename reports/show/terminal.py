@@ -51,7 +51,7 @@ def metric_table(cases: Sequence[CaseVerdict], wide: bool) -> Table:
         found.add_column("Reference", justify="right")
         found.add_column("Source")
     for case in cases:
-        title = Text(case.case.title, "bold")
+        title = Text(case.title, "bold")
         title.append(f"  {folded(case.case.nodes)}", "dim")
         found.add_row(_label(case.state), title)
         for metric in case.shown_metrics:
@@ -65,13 +65,13 @@ def _metric_cells(metric: MetricVerdict, wide: bool) -> list[str]:
         f"  {metric.metric.name}",
         measured(metric) or NOTHING,
         metric.metric.unit,
-        allowed(metric.lower, metric.upper),
+        allowed(*metric.metric.bounds),
         percent(metric.deviation_percent),
     ]
     if wide:
         cells += [
-            figure(metric.metric.reference) if metric.bounded else NOTHING,
-            metric.source.source if metric.source else NOTHING,
+            figure(metric.metric.reference) if metric.metric.bounded else NOTHING,
+            metric.metric.source.source if metric.metric.source else NOTHING,
         ]
     return cells
 
@@ -102,7 +102,7 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
     _listed(console, "Observations", observed, note)
     note = "failed first, within bounds when re-measured: no node is blamed"
     _listed(console, "Unstable", _unstable(verdict), note)
-    known = [f"{State.KNOWN.symbol} {one.case.title}: {known_failure(one)}" for one in verdict.cases_in(State.KNOWN)]
+    known = [f"{State.KNOWN.symbol} {one.title}: {known_failure(one)}" for one in verdict.cases_in(State.KNOWN)]
     _listed(console, "Known failures", known, "marked xfail; they do not change the verdict")
     bounds = sensitivity_of(verdict.cases)
     note = "the slow-down that each finds with 95 % probability; smaller ones may pass"
@@ -113,6 +113,10 @@ def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool 
         lines = lines_of(since) or ["no change beyond the usual variation"]
         note = f"{since.before.title}; `kappa compare` shows every metric"
         _listed(console, "Since the last run", [f"· {line}" for line in lines], note)
+    if verdict.changes is not None:
+        changed = verdict.changes or ("nothing",)
+        note = "judged again by the present files and references of the site"
+        _listed(console, "Changed since the verdict of that time", [f"· {line}" for line in changed], note)
     _predicted(console, predicted_pairs(verdict))
     _gaps(console, verdict)
     _suspects(console, verdict)
@@ -158,7 +162,7 @@ def _failures(console: Console, verdict: Verdict) -> None:
         text.append(str(line).removeprefix(line.title))
         # Each line stays one line, for grep; the terminal wraps it.
         console.print(text, soft_wrap=True)
-        told = [(case.case.title, verdict.acknowledged.of(finding_of(case))) for case in group]
+        told = [(case.title, verdict.acknowledged.of(finding_of(case))) for case in group]
         if len(group) > 1:
             _places(console, [f"{title}, {known}" if known else title for title, known in told])
         elif known := told[0][1]:

@@ -49,7 +49,7 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
     else:
         where = "no job ran"
     return OperatorLine(
-        title=case.title,
+        title=failed.title,
         what=what_failed(failed),
         where=where,
         diagnosis=explain(failed),
@@ -107,7 +107,7 @@ def measured_against_bound(verdict: MetricVerdict) -> str:
     deviation = verdict.deviation_percent
     by = f" ({percent(deviation)} % from the reference)" if deviation is not None else ""
     value = " ".join(part for part in (measured(verdict), metric.unit) if part)
-    return f"{metric.name} {value}, allowed {allowed(verdict.lower, verdict.upper)}{by}"
+    return f"{metric.name} {value}, allowed {allowed(*metric.bounds)}{by}"
 
 
 def measured(verdict: MetricVerdict) -> str:
@@ -115,6 +115,7 @@ def measured(verdict: MetricVerdict) -> str:
     value = verdict.metric.value
     if value is None:
         return ""
-    if value < verdict.lower:
-        return figure_apart(value, verdict.lower)
-    return figure_apart(value, verdict.upper) if value > verdict.upper else figure(value)
+    lower, upper = verdict.metric.bounds
+    if value < lower:
+        return figure_apart(value, lower)
+    return figure_apart(value, upper) if value > upper else figure(value)

@@ -25,11 +25,11 @@ def headroom(verdict: MetricVerdict) -> float | None:
     Return ``None`` without a value or a bound, for a bound of 0, for an exact bound (lower equals upper), and if value
     and bound have different signs.
     """
-    value = verdict.metric.value
-    if value is None or not math.isfinite(value) or verdict.lower == verdict.upper:
+    metric = verdict.metric
+    if metric.value is None or not math.isfinite(metric.value) or metric.lower == metric.upper:
         return None
-    ratios = [_ratio(value, bound) for bound in (verdict.lower,) if math.isfinite(bound)]
-    ratios += [_ratio(bound, value) for bound in (verdict.upper,) if math.isfinite(bound)]
+    ratios = [_ratio(metric.value, metric.lower)] if metric.lower is not None else []
+    ratios += [_ratio(metric.upper, metric.value)] if metric.upper is not None else []
     known = [ratio for ratio in ratios if ratio is not None]
     return min(known) if known and len(known) == len(ratios) else None
 
@@ -73,7 +73,7 @@ def tightness_of(cases: Sequence[CaseVerdict]) -> Tightness:
         for metric in case.metrics:
             times = headroom(metric)
             if times is not None:
-                nearest = relative if metric.relative else absolute
+                nearest = relative if metric.metric.relative else absolute
                 key = case.case.check_class or case.case.name, metric.metric.name
                 nearest[key] = min(times, nearest.get(key, times))
     loose = [LooseBound(*key, times) for key, times in absolute.items() if times > LOOSE]
@@ -122,13 +122,13 @@ def sensitivity_of(cases: Sequence[CaseVerdict]) -> RunSensitivity:
     silent = 0
     for case in cases:
         for metric in case.metrics:
-            source = metric.source
-            if not metric.bounded:
+            source = metric.metric.source
+            if not metric.metric.bounded:
                 continue
             if source is None or source.finds_in_a_run is None or source.finds_in_a_week is None:
                 silent += 1
             else:
                 stated[
-                    BoundSensitivity(case.case.title, metric.metric.name, source.finds_in_a_run, source.finds_in_a_week)
+                    BoundSensitivity(case.title, metric.metric.name, source.finds_in_a_run, source.finds_in_a_week)
                 ] = None
     return RunSensitivity(tuple(sorted(stated, key=lambda sight: -sight.in_a_run)), silent)

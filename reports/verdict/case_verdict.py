@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from kappa.core.ground.clean_text import one_line
+from kappa.core.record.evidence import Finding
 from kappa.core.record.model import Case
 from kappa.core.vocabulary.slurm_refusals import remedy_of
 from reports.verdict import metric_verdict
@@ -45,6 +47,8 @@ class CaseVerdict:
     """Hold the verdict on one attempt at a case.
 
     ``other_attempts``: attempts at the same case that this attempt supersedes. ``elsewhere``: attempts on other nodes.
+    ``sets_aside``: which of the case's own findings do not count, those about speeds or those that name nodes.
+    ``stands_for``: the node on which ReFrame's ``--distribute`` put the case that this attempt re-measures, or empty.
     """
 
     case: Case
@@ -54,6 +58,33 @@ class CaseVerdict:
     suspicion: Suspicion | None = None
     other_attempts: tuple["CaseVerdict", ...] = ()
     elsewhere: tuple["CaseVerdict", ...] = ()
+    sets_aside: Literal["", "speeds", "nodes"] = ""
+    stands_for: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the case's own findings that count."""
+        if not self.sets_aside:
+            return self.case.findings
+        return tuple(finding for finding in self.case.findings if finding.slowdown is None)
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """Return the nodes that the case's own measurement names and that count."""
+        if self.sets_aside != "speeds":
+            return () if self.sets_aside == "nodes" else self.case.suspects
+        named = {finding.name for finding in self.case.findings}
+        only_slow = named.difference(*(finding.nodes for finding in self.findings))
+        return tuple(node for node in self.case.suspects if node not in only_slow)
+
+    @property
+    def pinned(self) -> str:
+        """Return the node on which ReFrame's ``--distribute`` put the case, or an empty string."""
+        return self.stands_for or self.case.pinned
+
+    @property
+    def title(self) -> str:
+        return self.case.title_on(self.pinned)
 
     @property
     def repeated(self) -> tuple["CaseVerdict", ...]:

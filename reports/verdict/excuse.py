@@ -7,8 +7,6 @@ measurements name the same node (docs/architecture.md).
 
 from dataclasses import replace
 
-from msgspec import structs
-
 from kappa.core.record.model import Case
 from reports.verdict.bounds import headroom
 from reports.verdict.case_verdict import CaseVerdict, Suspicion, judge_case
@@ -23,19 +21,13 @@ def judge_attempt(case: Case) -> CaseVerdict:
     """Judge one attempt at ``case``; a failure that load excuses becomes INCOMPLETE."""
     found = judge_case(case)
     if found.state is State.FAIL and not found.by_figures_alone:
-        return replace(found, case=_without_speeds(case))
+        # Nothing re-measures what a case found of speeds before it failed for another reason.
+        return replace(found, sets_aside="speeds")
     if not (found.state is State.FAIL and case.robbed) or any(_steady(found)):
         return found
     remedy = "run the case again on an idle machine; a metric that is out of bounds then is a fault"
     busy = Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
     return replace(found, state=State.INCOMPLETE, gaps=(*found.gaps, busy))
-
-
-def _without_speeds(case: Case) -> Case:
-    """Leave out what a case found of nodes' speeds before it failed for another reason: nothing re-measures that."""
-    left = tuple(one for one in case.findings if one.slowdown is None)
-    only_slow = {one.name for one in case.findings}.difference(*(one.nodes for one in left))
-    return structs.replace(case, findings=left, suspects=tuple(node for node in case.suspects if node not in only_slow))
 
 
 def names_nodes_beside_load(found: CaseVerdict) -> bool:
@@ -45,7 +37,7 @@ def names_nodes_beside_load(found: CaseVerdict) -> bool:
     """
     if found.by_figures_alone:
         return all(_steady(found))
-    return found.case.fail_phase == "sanity" and bool(found.case.suspects)
+    return found.case.fail_phase == "sanity" and bool(found.suspects)
 
 
 def despite_load(found: CaseVerdict) -> CaseVerdict:
@@ -62,7 +54,7 @@ def despite_load(found: CaseVerdict) -> CaseVerdict:
     measured = [found, *(other for other in found.other_attempts if other.by_figures_alone)]
     if len(measured) < LEAST_MEASUREMENTS:
         return found
-    nodes = frozenset.intersection(*(frozenset(attempt.case.suspects) for attempt in measured))
+    nodes = frozenset.intersection(*(frozenset(attempt.suspects) for attempt in measured))
     far = frozenset.intersection(*map(_far_out, measured))
     if nodes and not found.suspicion:
         evidence = f"named by each of {len(measured)} measurements, although {found.case.robbed}"
@@ -73,7 +65,7 @@ def despite_load(found: CaseVerdict) -> CaseVerdict:
 
 
 def _steady(found: CaseVerdict) -> list[bool]:
-    return [metric.metric.name in found.case.steady for metric in found.failed_metrics]
+    return [metric.metric.steady for metric in found.failed_metrics]
 
 
 def _far_out(attempt: CaseVerdict) -> frozenset[str]:

@@ -76,10 +76,7 @@ def census_gaps(census: Census | None) -> list[Gap]:
     if census is None:
         return [Gap("the census of the suite is missing", "run PartitionState in the same session")]
     remedy = "read ReFrame's warnings for the reason, and load the whole suite with -R"
-    return [
-        Gap("a check did not load", remedy, one.file, one.problem)
-        for one in census.not_loaded
-    ]
+    return [Gap("a check did not load", remedy, one.file, one.problem) for one in census.not_loaded]
 
 
 def expectation_gaps(

@@ -1,20 +1,14 @@
 """Judge a session: the verdict is a pure function of session, site and mode."""
 
 import pathlib
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from msgspec import structs
-
-from kappa.core.ground.clean_text import clean
-from kappa.core.ground.errors import InputError
-from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, acknowledgements_near
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements
 from kappa.core.record.evidence import RANK_CRASHED
-from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
-from kappa.core.sites.load import Site, SiteUnknownError, changed_since, find_site
+from kappa.core.sites.load import Site
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.excuse import despite_load, judge_attempt, names_nodes_beside_load
@@ -83,7 +77,7 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     mine = [attempt for attempt in again if confirms(attempt.case, found.case)]
     # The re-measurement is selected without the variant that ReFrame's options made, and stands for it.
     same = [
-        replace(attempt, case=structs.replace(attempt.case, pinned=found.case.pinned))
+        replace(attempt, stands_for=found.pinned)
         for attempt in mine
         if attempt.case.purpose == SAME_NODES
     ]
@@ -94,11 +88,11 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
 
 
 def _crashed(attempt: CaseVerdict) -> bool:
-    return any(finding.quantity == RANK_CRASHED for finding in attempt.case.findings)
+    return any(finding.quantity == RANK_CRASHED for finding in attempt.findings)
 
 
 def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
-    return replace(attempt, case=structs.replace(attempt.case, suspects=()), suspicion=None)
+    return replace(attempt, sets_aside="nodes", suspicion=None)
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Attempts) -> CaseVerdict:
@@ -134,6 +128,8 @@ class Verdict:
     left_by_budget: tuple[LeftByBudget, ...] = ()
     judged_by: tuple[pathlib.Path, ...] = ()
     """The site's files that judged the run, if the site's files have changed since."""
+    changes: tuple[str, ...] | None = None
+    """What differs from the verdict of the run's time, if the present files and references judged it."""
     acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
     """The site's acknowledgements today; they change nothing else here."""
 
@@ -171,7 +167,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     if site is None:
         gaps.append(Gap("the report's site is unknown", "give the site's folder with --site", detail=site_problem))
     elif mode not in site.modes:
-        gaps.append(Gap("the site has no check in this mode", _modes_of(site), detail=str(mode)))
+        gaps.append(Gap("the site has no check in this mode", modes_of(site), detail=str(mode)))
     else:
         without = {one.check for one in left}
         gaps += in_one(expectation_gaps(site, mode, cases, census, without), session.command_line, mode)
@@ -192,33 +188,8 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     )
 
 
-def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None = None) -> Verdict:
-    """Judge the report ``run``, or the newest report in that folder.
-
-    :param site: the default is the site of the report's cases.
-    :raises InputError: the report or a file of the site is not usable, or the site has no such mode.
-    """
-    session = load_session(run)
-    try:
-        site = site or Site(find_site(session.systems))
-    except SiteUnknownError as err:
-        return judge(session, None, mode, str(err))
-    if mode is not None and mode not in site.modes:
-        raise InputError(f"--mode {mode}: {site.path} has no check in this mode; {_modes_of(site)}")
-    then = changed_since(site, pathlib.Path(session.path).parent)
-    return replace(judge(session, site, mode), judged_by=tuple(then), acknowledged=_acknowledged(session))
-
-
-def _acknowledged(session: Session) -> Acknowledgements:
-    """A file that cannot be read hides no verdict."""
-    try:
-        return acknowledgements_near(pathlib.Path(session.path))
-    except InputError as err:
-        print(f"warning: no acknowledgement is shown: {clean(str(err))}", file=sys.stderr)
-        return NOTHING_ACKNOWLEDGED
-
-
-def _modes_of(site: Site) -> str:
+def modes_of(site: Site) -> str:
+    """Return advice on the modes of a site."""
     if not site.modes:
         return "site.yaml is missing, and it defines the checks of each mode: write it (docs/site.md)"
     return f"choose one of the site's modes with --mode: {', '.join(site.modes)}"

@@ -9,7 +9,7 @@ from reports.verdict.state import State
 def finding_of(failed: CaseVerdict) -> NamedFinding:
     """Return the failure, with the nodes that it names."""
     nodes = {node for attempt in speaking(failed) if attempt.suspicion for node in attempt.suspicion.nodes}
-    return NamedFinding("case", failed.case.title, tuple(sorted(nodes)))
+    return NamedFinding("case", failed.title, tuple(sorted(nodes)))
 
 
 def findings_of(verdict: Verdict) -> list[NamedFinding]:

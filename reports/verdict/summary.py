@@ -39,7 +39,7 @@ def changed_site(verdict: Verdict) -> str:
     names = " and ".join(path.name for path in verdict.judged_by)
     have = "has" if len(verdict.judged_by) == 1 else "have"
     then = clean(str(verdict.judged_by[0].parent))
-    return f"{names} {have} changed since this run; --site {then} judges it by the files of that time"
+    return f"{names} {have} changed since this run, which {then} judged; --again judges it by the present files"
 
 
 def headline(verdict: Verdict) -> str:
@@ -121,6 +121,7 @@ def to_json(verdict: Verdict) -> str:
         "time_start": verdict.session.time_start,
         "counts": {what: number for number, what in tally(verdict)},
         "judged_by": [clean(str(path)) for path in verdict.judged_by],
+        "changes": verdict.changes,
         "suspects": [
             {
                 "node": suspect.node,
@@ -215,14 +216,14 @@ def _metric(verdict: MetricVerdict) -> dict[str, Any]:
         "name": metric.name,
         "value": finite(metric.value),
         "unit": metric.unit,
-        "reference": finite(metric.reference) if verdict.bounded else None,
-        "lower": finite(verdict.lower),
-        "upper": finite(verdict.upper),
+        "reference": finite(metric.reference) if metric.bounded else None,
+        "lower": finite(metric.lower),
+        "upper": finite(metric.upper),
         "deviation_percent": finite(verdict.deviation_percent),
-        "relative": verdict.relative,
-        "source": verdict.source.source if verdict.source else None,
-        "finds_in_a_run": finite(verdict.source.finds_in_a_run) if verdict.source else None,
-        "finds_in_a_week": finite(verdict.source.finds_in_a_week) if verdict.source else None,
+        "relative": metric.relative,
+        "source": metric.source.source if metric.source else None,
+        "finds_in_a_run": finite(metric.source.finds_in_a_run) if metric.source else None,
+        "finds_in_a_week": finite(metric.source.finds_in_a_week) if metric.source else None,
         "state": verdict.state.word,
     }
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import NOTHING, counted, figure
 from kappa.core.record.evidence import Finding
-from kappa.core.record.model import Case
 from reports.verdict.advice import measured_against_bound, what_failed
 from reports.verdict.bounds import headroom
 from reports.verdict.case_verdict import CaseVerdict, Suspicion
@@ -56,7 +55,7 @@ class Attempts:
         """Kind of a case and a metric, or ``None`` for the whole case -> the cases that passed."""
         for attempt in attempts:
             case = attempt.case
-            for node in case.suspects if attempt.state is State.FAIL and not case.robbed else ():
+            for node in attempt.suspects if attempt.state is State.FAIL and not case.robbed else ():
                 self._named_by[node].add(str(case.check_class))
             within: list[str | None] = [one.metric.name for one in attempt.metrics if one.state is State.PASS]
             for metric in [*within, *([None] if attempt.state is State.PASS else [])]:
@@ -77,10 +76,10 @@ class Attempts:
         No node is suspect if Slurm ended the job, or if the finding is about one adapter of all nodes.
         """
         case = failed.case
-        if case.suspects:
-            return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
-        if case.findings:
-            first = case.findings[0]
+        if failed.suspects:
+            return Suspicion(tuple(sorted(failed.suspects)), "named by the check's own measurement")
+        if failed.findings:
+            first = failed.findings[0]
             evidence = f"{first.kind} {first.name}: {first.quantity} {first.evidence}"
             return Suspicion(tuple(sorted(first.nodes)), evidence) if first.nodes else None
         if named := case.blamable & self._named_by.keys():
@@ -102,7 +101,7 @@ class Attempts:
 
 def _against(node: str, failed: CaseVerdict) -> str:
     """Return the check's own finding on the node, or else the metric that is out of bounds and the evidence."""
-    own = next((one for one in failed.case.findings if one.kind == "node" and one.name == node), None)
+    own = next((one for one in failed.findings if one.kind == "node" and one.name == node), None)
     if own:
         return f"{own.quantity} {own.evidence}"
     return "; ".join(filter(None, (what_failed(failed), failed.suspicion.evidence if failed.suspicion else "")))
@@ -116,8 +115,8 @@ def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
     for attempt in attempts:
         if attempt.suspicion:
             for node in attempt.suspicion.nodes:
-                found.setdefault(node, {})[attempt.case.title] = _against(node, attempt)
-        for finding in attempt.case.findings if attempt.state is State.FAIL else ():
+                found.setdefault(node, {})[attempt.title] = _against(node, attempt)
+        for finding in attempt.findings if attempt.state is State.FAIL else ():
             for node in finding.nodes if finding.kind == "node" else ():
                 scores[node] = max(scores.get(node, 0), math.inf if finding.score is None else finding.score)
     nodes = [SuspectNode(node, tuple(evidence.items()), scores.get(node, 0)) for node, evidence in found.items()]
@@ -144,7 +143,7 @@ def ranked_evidence(cases: Sequence[CaseVerdict]) -> list[RankedFinding]:
         RankedFinding(verdict.case.check_class or "", verdict.case.partition, finding, _suspect(verdict, finding))
         for verdict in cases
         if verdict.state is State.FAIL
-        for finding in verdict.case.findings
+        for finding in verdict.findings
     ]
     return sorted(found, key=lambda item: -math.inf if item.finding.score is None else -item.finding.score)
 
@@ -184,19 +183,19 @@ class Observation:
 def observations(cases: Sequence[CaseVerdict]) -> list[Observation]:
     """Return the nodes that stand out in both measurements of one allocation, in cases within their bounds."""
     return [
-        Observation(node, verdict.case.title, f"{_seen(node, verdict.case)}; {_allowed(verdict)}")
+        Observation(node, verdict.title, f"{_seen(node, verdict)}; {_allowed(verdict)}")
         for verdict in cases
         if verdict.state is not State.FAIL and verdict.case.first and not verdict.case.robbed
-        for node in sorted({*verdict.case.first.suspects} & {*verdict.case.suspects})
+        for node in sorted({*verdict.case.first.suspects} & {*verdict.suspects})
     ]
 
 
-def _seen(node: str, case: Case) -> str:
+def _seen(node: str, verdict: CaseVerdict) -> str:
     """Return the check's finding on the node, or else its value with the median of all nodes."""
-    for finding in case.findings:
+    for finding in verdict.findings:
         if finding.kind == "node" and finding.name == node:
             return f"{finding.quantity} {finding.evidence}"
-    for metric, per_node in case.per_node.items():
+    for metric, per_node in verdict.case.per_node.items():
         if node in per_node.values:
             middle = figure(statistics.median(per_node.values.values()))
             nodes = counted(len(per_node.values), "node")

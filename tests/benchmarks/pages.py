@@ -21,7 +21,7 @@ import pypdf
 from msgspec.structs import replace
 
 from kappa.core.record.evidence import Figure, Finding, Matrix, PerNode, ReferenceSource
-from kappa.core.record.model import RecordedCase, Report, Run
+from kappa.core.record.reframe_report import RecordedCase, Report, Run
 from tests.benchmarks.history import timed
 from tests.integration.browser import without_policy
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from kappa.core.ground.folders import site_folder
 from kappa.core.record.evidence import Figure, PerNode, Provenance
-from kappa.core.record.model import RecordedCase, Report, Run, SessionInfo
+from kappa.core.record.model import SessionInfo
+from kappa.core.record.reframe_report import RecordedCase, Report, Run
 from kappa.core.sites.load import Site
 from reports.nightly.night import MAIN, RECORD, NightRecord
 from reports.nightly.publish import publish

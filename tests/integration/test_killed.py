@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from kappa.app.conduct.leftovers import unsettled
+from kappa.core.record.journal import unsettled
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kappa.core.record.evidence import Figure
-from kappa.core.record.model import RecordedCase, Run
+from kappa.core.record.reframe_report import RecordedCase, Run
 from reframe_checks.network.pair_sweep import FIGURES, RESULT, PairSweep, rounds_of_sample
 from reframe_checks.parsers.pair_sweep import PAIR, nodes_crc32
 from tests.benchmarks.pages import SLOW_NODE, large_report, recorded_case

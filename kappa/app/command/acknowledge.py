@@ -124,8 +124,8 @@ def _of_night(results: pathlib.Path) -> list[NamedFinding]:
 
 def _of_run(results: pathlib.Path) -> list[NamedFinding]:
     from kappa.core.record.runs import reports_of
-    from reports.verdict.judge import judge_report
     from reports.verdict.named_findings import findings_of
+    from reports.verdict.stored import judge_report
 
     newest = reports_of(results)[:1]
     return [finding for report in newest for finding in findings_of(judge_report(report))]

@@ -116,7 +116,7 @@ def add_stored(to: argparse._ActionsContainer, name: str, help: str = RUN_HELP, 
 
 
 def _report(given: str) -> pathlib.Path:
-    from kappa.app.conduct.validation import settle_given
+    from kappa.app.conduct.settling import settle_given
     from kappa.core.record.runs import find_run
 
     settle_given(given)

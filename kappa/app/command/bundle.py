@@ -37,7 +37,7 @@ def add_arguments(to: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from reports.bundle.contents import chosen, contents
-    from reports.verdict.judge import judge_report
+    from reports.verdict.stored import judge_report
 
     verdict = judge_report(options.run, options.site, options.mode)
     cases = chosen(verdict, options.finding)

@@ -38,13 +38,14 @@ def run(options: argparse.Namespace) -> int:
     from reports.compare.figures import Past, figures_of, past_of
     from reports.show.comparison import show
 
-    past = past_of(options.before)
+    given = figures_of(options.before)
+    past = past_of(given)
     if options.after is None:
         if past.last is None:
             raise InputError(f"there is no earlier run of this mode beside {clean(str(options.before))}: name two runs")
-        before, after = past.last, figures_of(options.before)
+        before, after = past.last, given
     else:
-        before, after = figures_of(options.before), figures_of(options.after)
+        before, after = given, figures_of(options.after)
         past = Past((before, *past.runs))
     found = compare(before, after, past)
     if not found.rows:

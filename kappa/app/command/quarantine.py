@@ -73,9 +73,9 @@ def _findings(quarantine: Quarantine, options: argparse.Namespace) -> tuple[dict
     :raises InputError: the run cannot be judged, belongs to another site, or is too old to act on.
     """
     from reports.quarantine.evidence import named_nodes
-    from reports.verdict.judge import judge_report
+    from reports.verdict.stored import judge_report
 
-    verdict = judge_report(options.run, quarantine.site)
+    verdict = judge_report(options.run)
     if verdict.session.systems not in ((), (quarantine.site.name,)):
         systems = ", ".join(verdict.session.systems)
         raise InputError(f"{options.run}: a run of {systems}, not of {quarantine.site.name}: name a run of this site")

@@ -33,7 +33,7 @@ def add_arguments(to: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kappa.app.conduct.validation import settle_given
+    from kappa.app.conduct.settling import settle_given
     from kappa.core.record.runs import newest_run, reports_of
 
     settle_given(options.site)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _judged(report: pathlib.Path) -> dict[str, Any]:
     """Return a run as a JSON document; ``problem`` says why it has no ``verdict``."""
-    from reports.verdict.judge import judge_report
+    from reports.verdict.stored import judge_report
     from reports.verdict.summary import tally
 
     found: dict[str, Any] = {

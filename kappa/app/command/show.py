@@ -1,5 +1,6 @@
-"""Show a run. Kappa runs no check: the same report and the same site files give the same verdict. If the run was
-killed, Kappa first makes a report of the finished cases; the next `kappa validate` cancels its jobs.
+"""Show a run: what was measured (record.json), and what Kappa concluded when the run ended (verdict.json). Without
+these files, as after `reframe -r`, Kappa judges ReFrame's report now. If the run was killed, Kappa first makes a report
+of the finished cases; the next `kappa validate` cancels its jobs.
 
   verdict  print the verdict, with the failures last and where to look. The variable NO_COLOR turns colours off.
   page     write verdict, tables and plots as one HTML file, which needs no network. With --open, Kappa shows it in a
@@ -13,7 +14,8 @@ examples:
   kappa show results/embedded/runs               the newest run in a folder
   kappa show run-report-7.json --mode smoke      judge by the mode smoke
   kappa show embedded -v                         every metric with its bounds, and the checks not provided here
-  kappa show embedded --json verdict.json        also write JSON
+  kappa show embedded --json run.json        also write JSON
+  kappa show embedded --again                    judge again by the site's present files and references
   kappa show embedded --open                     the page, in a browser
   kappa show embedded --format junit -o junit.xml
 """
@@ -52,37 +54,42 @@ def add_arguments(to: CommandParser) -> None:
         help="write the page or JUnit XML to FILE (default of a page: the report's name with .html)",
     )  # fmt: skip
     to.add_argument("--open", action="store_true", help="show the page in a browser")
+    to.add_argument(
+        "--again", action="store_true",
+        help="judge again by the site's present files and references, and say what changed",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
-    from reports.verdict.judge import judge_report
+    from reports.verdict.stored import judge_report
 
     chosen = options.format or ("page" if options.open else "verdict")
     for option, formats in (("json", "verdict"), ("verbose", "verdict"), ("output", "page, junit"), ("open", "page")):
         if getattr(options, option) and chosen not in formats:
             raise InputError(f"--{option} needs --format {formats}, found {chosen}")
-    return _FORMATS[chosen](options, judge_report(options.run, options.site, options.mode))
+    return _FORMATS[chosen](options, judge_report(options.run, options.site, options.mode, again=options.again))
 
 
 def _verdict(options: argparse.Namespace, verdict: Verdict) -> int:
     from reports.compare.compare import since_last
-    from reports.compare.figures import past_of
+    from reports.compare.figures import figures_in, past_of
     from reports.show.terminal import show
     from reports.verdict.summary import to_json
 
     if options.json:
         write_json(options.json, to_json(verdict))
     if not alone(options.json):
-        show(verdict, since_last(options.run, past_of(options.run)), verbose=options.verbose)
+        now = figures_in(verdict.session)
+        show(verdict, since_last(now, past_of(now)), verbose=options.verbose)
     return verdict.exit_status
 
 
 def _page(options: argparse.Namespace, verdict: Verdict) -> int:
-    from reports.compare.figures import past_of
+    from reports.compare.figures import figures_in, past_of
     from reports.show.run_page import render
 
     output = options.output or options.run.with_suffix(".html")
-    write_atomically(output, render(verdict, past_of(options.run), output.parent))
+    write_atomically(output, render(verdict, past_of(figures_in(verdict.session)), output.parent))
     print(f"{verdict.state.word.upper()}: {clean(str(output))}", flush=True)
     if options.open and not _opened(output):
         there = f"{platform.node()}:{output.absolute()}"

@@ -166,7 +166,7 @@ def _validate(options: argparse.Namespace, site: Site, results: pathlib.Path) ->
     from kappa.app.conduct.retention import tidy
     from kappa.app.conduct.session import Conductor, Progress, cases_done
     from kappa.app.conduct.validation import Validation, judge_leftovers, using
-    from kappa.core.record.load import PRINTED
+    from kappa.core.record.runs import PRINTED
     from reports.plan.listing import show_selection
 
     with stopping() as stop, using(results, site) as lock, cluster_up(site.folder):
@@ -207,7 +207,7 @@ def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None
 
 def _forget(folder: pathlib.Path) -> None:
     """Remove a run's folder that holds no results."""
-    from kappa.core.record.load import PRINTED
+    from kappa.core.record.runs import PRINTED
 
     with contextlib.suppress(OSError):
         if not (folder / PRINTED).stat().st_size:

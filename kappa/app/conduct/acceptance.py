@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
-from kappa.app.conduct.leftovers import NoReportError, settle, unsettled_in
+from kappa.app.conduct.leftovers import NoReportError, settle
 from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
 from kappa.app.conduct.session import Conductor, Progress, ReframeSession
@@ -15,6 +15,8 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
+from kappa.core.record.journal import unsettled_in
+from kappa.core.record.load import keep_record
 from kappa.core.record.model import Case
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign.folder import Attempt, Campaign, keep_spack_lock
@@ -115,6 +117,11 @@ def run_attempt(
         session.run(conductor)
     except NoReportError as err:
         raise InputError(f"{attempt.series}: {err}; run the same command to continue") from None
+    try:
+        keep_record(folder / REPORT)
+    except InputError as err:
+        # The report counts then, and its attempt is interrupted if it is damaged.
+        conductor.say(f"{attempt.series}: no record is kept: {err}")
     # ReFrame does not sync its files. A finished attempt must be on the disk.
     sync_tree(folder)
 

@@ -6,7 +6,6 @@ starts no program and keeps the journal: the next validation cancels the jobs.
 """
 
 import contextlib
-import itertools
 import json
 import math
 import os
@@ -25,9 +24,10 @@ from kappa.core.ground.documents import json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.locks import Holder
-from kappa.core.ground.whole_files import read_bytes, read_text, sync_folder, write_atomically
-from kappa.core.record.journal import journal_of, report_of, report_with
-from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
+from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
+from kappa.core.record.journal import UNFINISHED, is_whole, journal_of, part_of, report_of
+from kappa.core.record.reframe_report import MAX_REPORT_BYTES, cases_of
+from kappa.core.record.runs import CONFIRMATIONS, STAGE, raw_folder
 from kappa.core.sites.load import Site
 
 # Longest time until cancelled jobs have left the queue, in seconds.
@@ -38,23 +38,14 @@ _ACTIVE = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
 _WITH_PROCESSES = (
     "squeue", "--me", "--noheader", "--format=%A", "--states=CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING"
 )  # fmt: skip
-# The folders with reports of runs and nights, below the results of a site.
-_FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
 _TABLES = {"sessions", "testcases"}
 _KILLED = "kappa was killed"
-#: Said of a session that a command leaves as it is, before the reason.
-UNFINISHED = "its session has not ended, and Kappa leaves it as it is"
 #: Largest difference between this machine's clock and Slurm's, in seconds (``preflight.py``).
 CLOCK_ROOM_S = 60.0
 
 
 class NoReportError(InputError):
     """ReFrame left no complete report. A report of the finished cases may exist."""
-
-
-def part_of(report: pathlib.Path) -> pathlib.Path:
-    """Return the path at which ReFrame writes ``report`` until it is complete."""
-    return report.with_name(f"{report.name}.part")
 
 
 class Found(Enum):
@@ -84,7 +75,7 @@ def settle(report: pathlib.Path, site: Site | None, why: str) -> Settled:
     """
     journal, part = journal_of(report), part_of(report)
     said, asked = _jobs_ended(site, report) if site else ([], False)
-    if not report.exists() and _whole(part):
+    if not report.exists() and is_whole(part):
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.replace(report)
@@ -123,15 +114,6 @@ def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -
         if case.get("result") == "abort" or late:
             case["lost_to"] = why
     write_atomically(report, json.dumps(document, indent=2), report.stat().st_mode & 0o777)
-
-
-def _whole(part: pathlib.Path) -> bool:
-    """Return whether ReFrame wrote the whole report."""
-    try:
-        json.loads(read_bytes(part, MAX_REPORT_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return True
 
 
 def _jobs_ended(site: Site, report: pathlib.Path) -> tuple[list[str], bool]:
@@ -205,24 +187,6 @@ def _jobs_in(stage: pathlib.Path, said: str) -> Iterator[str]:
         number, _, folder = line.strip().partition("|")
         if number.isdecimal() and pathlib.PurePath(folder).is_relative_to(stage):
             yield number
-
-
-def unsettled(results: pathlib.Path) -> list[pathlib.Path]:
-    """Return the reports of all dead sessions of runs and nights, oldest first. A report may not exist yet.
-
-    The caller must hold the results (``using``).
-    """
-    folders = itertools.chain.from_iterable(sorted(results.glob(pattern)) for pattern in _FOLDERS)
-    return [report for folder in folders for report in unsettled_in(folder)]
-
-
-def unsettled_in(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Return the reports of one run's dead sessions: first the run's own, then its re-measurements."""
-    found: dict[pathlib.Path, None] = {}
-    for place in (folder, folder / CONFIRMATIONS):
-        found |= dict.fromkeys(map(report_with, sorted(place.glob("*.json.journal"))))
-        found |= dict.fromkeys(part.with_suffix("") for part in sorted(place.glob("*.json.part")) if _whole(part))
-    return list(found)
 
 
 def settle_all(

@@ -185,6 +185,7 @@ def conduct(
                     with _part_of_night(log), using(results, site, stop.check) as own:
                         turn = Validation(site, options.mode, [*select, *options.reframe], place)
                         turn.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
+                        turn.keep()
         cut = stop.why
         keep(folder, {**record, "cut": cut})
         with _part_of_night(log):

@@ -15,7 +15,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 from kappa.core.ground.whole_files import read_text
 from kappa.core.record.actions import load_actions
-from kappa.core.record.load import MAX_REPORT_BYTES
+from kappa.core.record.reframe_report import MAX_REPORT_BYTES
 from kappa.core.vocabulary.node_states import condition
 from reports.acceptance.campaign.chained_lines import keep_raw
 from reports.acceptance.campaign.job_rows import SACCT_OPTIONS, JobRow, parse_jobs

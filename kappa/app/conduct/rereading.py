@@ -9,7 +9,7 @@ import importlib
 import math
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,8 @@ from msgspec import structs
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
-from kappa.core.record.evidence import Curve, HeatMap, Matrix, figures_of
+from kappa.core.record.evidence import Curve, HeatMap, Matrix
+from kappa.core.record.metric import Metric, figures_of, metric_of
 from kappa.core.record.model import Case
 from kappa.core.vocabulary.checks import modules
 from reports.acceptance.campaign.folder import Attempt, Campaign
@@ -58,7 +59,7 @@ def prove(dossier: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
         for case in attempt.cases:
             # As in the verdict, a case that failed earlier has no figures.
             counts = case.result in ("pass", "xpass") or case.fail_phase == "performance"
-            if not counts or not (case.perfvalues or case.per_node):
+            if not counts or not (case.metrics or case.per_node):
                 continue
             where = f"{ATTEMPTS}/{attempt.folder.name}, {case.check_class or case.name}"
             try:
@@ -81,9 +82,8 @@ def differences(case: Case, folder: pathlib.Path) -> Iterator[str]:
     :raises NotComparableError: the output cannot be read again.
     """
     check = _read_again(case, folder)
-    kept = {name: (one.value, one.unit or "") for name, one in figures_of(case.perfvalues).items()}
-    again = {name: (one.value, one.unit or "") for name, one in figures_of(check.perfvalues).items()}
-    yield from _compared(kept, again)
+    again = [metric_of(name, figure) for name, figure in figures_of(check.perfvalues).items()]
+    yield from _compared(_figures(case.metrics), _figures(again))
     yield from _compared(
         {
             f"{metric} of {node}": (value, one.unit)
@@ -100,6 +100,10 @@ def differences(case: Case, folder: pathlib.Path) -> Iterator[str]:
         pictures = msgspec.convert(getattr(check, name), dict[str, kind])  # type: ignore[valid-type]
         if _comparable(getattr(case, name)) != _comparable(pictures):
             yield f"{name.replace('_', ' ')} of the record differ from those of the raw output"
+
+
+def _figures(metrics: Iterable[Metric]) -> dict[str, tuple[Any, str]]:
+    return {metric.name: (metric.raw or metric.value, metric.unit) for metric in metrics}
 
 
 def _comparable(pictures: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,15 +20,15 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
-from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
-from kappa.core.record.runs import began
+from kappa.core.record.load import load_session
+from kappa.core.record.runs import PAGE, PRINTED, began, raw_output_below
 from kappa.core.sites.load import Site
 from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset
 from reports.history.dataset import History
 from reports.history.judgement import judge_history
-from reports.verdict.judge import judge
 from reports.verdict.state import State
+from reports.verdict.stored import verdict_of
 
 _DAY_S = 86400.0
 _PAGE = """\
@@ -54,7 +54,7 @@ class KeptRun:
         """Return whether the run failed, or cannot be judged."""
         reports = [self.folder / REPORT, *self.folder.glob(f"rotation/*/{REPORT}")]
         try:
-            return any(judge(load_session(report), site).state is State.FAIL for report in reports)
+            return any(verdict_of(load_session(report), site).state is State.FAIL for report in reports)
         except InputError:
             return True
 

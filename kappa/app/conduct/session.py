@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from kappa.app.conduct.leftovers import Found, NoReportError, note_cut, part_of, settle
+from kappa.app.conduct.leftovers import Found, NoReportError, note_cut, settle
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.app.conduct.results_disk import RoomForReport
 from kappa.app.survey.slurm import CONFIG, parse_config
@@ -26,9 +26,9 @@ from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import HOME_VARIABLE, SUITE, home
 from kappa.core.ground.processes import Stop, StoppedError, Tell, end_with_parent, silent, wait
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.record.journal import VARIABLE, journal_of
-from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
+from kappa.core.record.journal import VARIABLE, journal_of, part_of
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES
+from kappa.core.record.runs import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.sites.load import Site
 
 CHECKS = SUITE / "reframe_checks"

@@ -9,32 +9,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.app.conduct.leftovers import (
-    UNFINISHED,
-    NoReportError,
-    job_ended,
-    settle_all,
-    unsettled,
-    unsettled_in,
-    usable_database,
-)
+from kappa.app.conduct.leftovers import NoReportError, job_ended, settle_all, usable_database
 from kappa.app.conduct.session import Conductor, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder, results_with, site_with_results
+from kappa.core.ground.folders import SIMULATED_SITE, history_folder
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
+from kappa.core.record.journal import unsettled
+from kappa.core.record.load import keep_record, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
+from kappa.core.record.runs import CONFIRMATIONS, PAGE, RESULTS_LOCK, RUN_REPORT
 from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
-from reports.verdict.judge import judge_report, latest_attempts
+from reports.verdict.judge import latest_attempts
+from reports.verdict.stored import judge_report, keep_verdict
 
-REPORT = "run-report.json"
-#: The lock of a site's results.
-LOCK = "lock"
+REPORT = RUN_REPORT
 
 
 @dataclass(frozen=True)
@@ -86,19 +79,29 @@ class Validation:
                 except NoReportError as err:
                     conductor.say(str(err))
 
+    def keep(self) -> None:
+        """Write the record and the verdict beside the report. Without them, each command makes them of the report."""
+        try:
+            keep_verdict(keep_record(self.report), self.site)
+        except InputError as err:
+            print(f"kappa: warning: no record of the run is kept: {clean(str(err))}", file=sys.stderr, flush=True)
+
     def judge(self) -> int:
-        """Print the verdict, write the page, add the run to the history, and return the verdict's exit status.
+        """Keep and print the verdict, write the page, add the run to the history, and return the verdict's exit status.
 
         :raises InputError: there is no report, or the page cannot be written.
         """
         # Not at the top: Bokeh takes a second to load, and a measurement does not need it.
         from reports.compare.compare import since_last  # noqa: PLC0415
-        from reports.compare.figures import past_of  # noqa: PLC0415
+        from reports.compare.figures import figures_in, past_of  # noqa: PLC0415
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 
-        verdict, past = judge_report(self.report, self.site), past_of(self.report)
-        show(verdict, since_last(self.report, past))
+        self.keep()
+        verdict = judge_report(self.report)
+        now = figures_in(verdict.session)
+        past = past_of(now)
+        show(verdict, since_last(now, past))
         page = self.folder / PAGE
         write_atomically(page, render(verdict, past))
         print(f"report: {clean(str(page))}", flush=True)
@@ -153,7 +156,7 @@ def using(results: pathlib.Path, site: Site | None, waiting: Callable[[], object
 
     :raises InputError: another run uses the results, or their storage cannot be written or has no locks.
     """
-    take = functools.partial(locked, results / LOCK, has_ended=job_ended(site))
+    take = functools.partial(locked, results / RESULTS_LOCK, has_ended=job_ended(site))
     with contextlib.ExitStack() as stack:
         try:
             make_folder(results / "runs")
@@ -185,35 +188,3 @@ class _Patience:
     def __call__(self) -> None:
         if time.monotonic() > self._until_s:
             raise self._err
-
-
-def settle_given(run: str) -> None:
-    """Keep the reports of dead sessions of a run that a command is to read. Start no program.
-
-    Do nothing but say so while the run is being measured, or if it does not lie in the user's own results: its files
-    may be from anybody.
-
-    :param run: a report or its folder, or a site, whose runs are all settled.
-    """
-    path, say = pathlib.Path(run), functools.partial(print, file=sys.stderr, flush=True)
-    if path.exists() and not (path / "settings.py").is_file():
-        folder = path if path.is_dir() else path.parent
-        results, left = results_with(folder), unsettled_in(folder)
-    else:
-        try:
-            results = results_folder(site_with_results(run))
-        except InputError:
-            return  # `find_run` reports the error
-        left = unsettled(results)
-    if not left:
-        return
-    where = clean(str(left[0].parent))
-    if results is None:
-        say(f"{where}: {UNFINISHED}: it does not lie in your results")
-        return
-    try:
-        with locked(results / LOCK, has_ended=job_ended(None)):
-            if settle_all(None, left, results, say):
-                say(f"{where}: the next `kappa validate` of the site cancels its jobs")
-    except InputError as err:
-        say(f"{where}: {UNFINISHED}: {err}")

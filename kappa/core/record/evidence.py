@@ -1,6 +1,5 @@
 """The structures that checks write and reports read."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -30,17 +29,6 @@ class Figure(Struct, frozen=True, array_like=True):
     @property
     def failed(self) -> bool:
         return self.result == "fail"
-
-
-def figures_of(perfvalues: Mapping[str, Figure | Sequence[Any]] | None) -> dict[str, Figure]:
-    """Return each metric's figure, from ReFrame's ``perfvalues`` of a report or of a check that has just run.
-
-    A key of ``perfvalues`` is ``SYSTEM:PARTITION:METRIC``.
-    """
-    return {
-        key.rpartition(":")[2]: entry if isinstance(entry, Figure) else Figure(*entry)
-        for key, entry in (perfvalues or {}).items()
-    }
 
 
 class Curve(Struct, frozen=True):
@@ -277,19 +265,7 @@ class Simulation(Struct, frozen=True):
     busiest: tuple[LinkUse, ...] = ()
 
 
-class Figures(Struct, frozen=True):
-    """The metrics of a measurement; ``None`` if nothing was measured."""
-
-    perfvalues: dict[str, Figure] | None = None
-
-
-class FiguresOfNodes(Figures, frozen=True):
-    """The metrics of a measurement, and the figures of each node."""
-
-    per_node: dict[str, PerNode] = {}
-
-
-class Measurement(FiguresOfNodes, frozen=True):
+class Measurement(Struct, frozen=True):
     """All results of one measurement by a check. A case has two if it was re-measured in the same allocation.
 
     ``suspects`` are nodes that the check's own measurement names. ``findings`` are ranked evidence about nodes, links,
@@ -299,9 +275,11 @@ class Measurement(FiguresOfNodes, frozen=True):
     which Slurm ended the job, NO_STEP if Slurm did not start a step, or FORGOTTEN if Slurm no longer lists the job;
     none of them blames a node.
     ``validity`` says whether the result of a benchmark with rules is valid. ``notes`` are further remarks for the
-    reader, for instance lines of a library in the output.
+    reader, for instance lines of a library in the output. ``perfvalues`` is ``None`` if nothing was measured.
     """
 
+    perfvalues: dict[str, Figure] | None = None
+    per_node: dict[str, PerNode] = {}
     curves: dict[str, Curve] = {}
     heat_maps: dict[str, HeatMap] = {}
     matrices: dict[str, Matrix] = {}

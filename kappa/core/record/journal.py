@@ -5,14 +5,23 @@ Each line is a JSON object. The program that starts ReFrame makes the empty file
 """
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
 from typing import Any
 
+from kappa.core.ground.whole_files import read_bytes
+from kappa.core.record.reframe_report import MAX_REPORT_BYTES
+from kappa.core.record.runs import CONFIRMATIONS
+
 #: The variable that gives ReFrame the file; without it ReFrame writes no journal.
 VARIABLE = "KAPPA_JOURNAL"
 _SUFFIX = ".journal"
+# The folders with reports of runs and nights, below the results of a site.
+_FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
+#: Said of a session that a command leaves as it is, before the reason.
+UNFINISHED = "its session has not ended, and Kappa leaves it as it is"
 
 
 def journal_of(report: pathlib.Path) -> pathlib.Path:
@@ -71,3 +80,35 @@ def report_of(text: str, why: str) -> dict[str, Any] | None:
         ],
         "restored_cases": [],
     }  # fmt: skip
+
+
+def part_of(report: pathlib.Path) -> pathlib.Path:
+    """Return the path at which ReFrame writes ``report`` until it is complete."""
+    return report.with_name(f"{report.name}.part")
+
+
+def is_whole(part: pathlib.Path) -> bool:
+    """Return whether ReFrame wrote the whole report."""
+    try:
+        json.loads(read_bytes(part, MAX_REPORT_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def unsettled(results: pathlib.Path) -> list[pathlib.Path]:
+    """Return the reports of all dead sessions of runs and nights, oldest first. A report may not exist yet.
+
+    The caller must hold the results (``using``).
+    """
+    folders = itertools.chain.from_iterable(sorted(results.glob(pattern)) for pattern in _FOLDERS)
+    return [report for folder in folders for report in unsettled_in(folder)]
+
+
+def unsettled_in(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Return the reports of one run's dead sessions: first the run's own, then its re-measurements."""
+    found: dict[pathlib.Path, None] = {}
+    for place in (folder, folder / CONFIRMATIONS):
+        found |= dict.fromkeys(map(report_with, sorted(place.glob("*.json.journal"))))
+        found |= dict.fromkeys(part.with_suffix("") for part in sorted(place.glob("*.json.part")) if is_whole(part))
+    return list(found)

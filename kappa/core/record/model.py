@@ -1,12 +1,8 @@
-"""A session and its cases: the parts of ReFrame's report that Kappa reads, and values derived from them.
-
-All strings are clean. Kappa reads only the fields that it needs, so that reports of newer ReFrame versions fit, too.
-"""
+"""A session and its cases as a run's record has them, and values derived from them. All strings are clean."""
 
 import hashlib
 import pathlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,21 +13,16 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.record.evidence import (
     Census,
     Curve,
-    Figure,
-    FiguresOfNodes,
     Finding,
     HeatMap,
     LoadByOthers,
     Matrix,
-    Measurement,
-    Origin,
     PerNode,
     Provenance,
-    ReferenceSource,
     Scaling,
     Simulation,
-    figures_of,
 )
+from kappa.core.record.metric import Metric
 
 _SEPARATOR = " %"
 _NODE, _PARTITION, _REPEAT = ".nid=", ".part=", ".repeat_no="
@@ -82,64 +73,21 @@ class FailInfo(Struct, frozen=True):
     exc_type: Any = ""
 
 
-class ReframeFacts(Struct, frozen=True, kw_only=True):
-    """The fields of any ReFrame test case that the history keeps; ``None`` if ReFrame did not know the value."""
+class ReframeCase(Struct, frozen=True, kw_only=True):
+    """The fields of any ReFrame test case, with ReFrame's names; ``None`` if ReFrame did not know the value."""
 
     name: str
     system: str
     partition: str = ""
     result: str
     environ: str = ""
-    job_nodelist: tuple[str, ...] | None = None
-    job: str | int | None = field(name="jobid", default=None)
-    local: bool = False
-    perfvalues: dict[str, Figure] | None = None
-
-    @property
-    def job_id(self) -> str | None:
-        return None if self.job is None else str(self.job)
-
-
-class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
-    """A case without its evidence, which is most of its data; ``check_class`` is ``None`` for a foreign check."""
-
-    check_class: str | None = None
-    family: str = ""
-    informational: tuple[str, ...] = ()
-    suspects: tuple[str, ...] = ()
-    """Nodes of the job only, see ``foreign``."""
-    provenance: Origin = Origin()
-    per_node: dict[str, PerNode] = {}
-    simulation: Simulation | None = None
-    """``None`` if the case measured a real machine."""
-    first_measurement: FiguresOfNodes = FiguresOfNodes()
-    nodes_of_job: int = 1
-    """More than one if the job measured each of its nodes alone; the metrics are then the worst node's."""
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The job's nodes, from the scheduler by ReFrame and from the job's own record."""
-        return tuple(sorted({*(self.job_nodelist or ()), *self.provenance.nodelist}))
-
-    def foreign(self, named: Iterable[str]) -> frozenset[str]:
-        """Return the ``named`` nodes that are not in the job: a program's output may have any name.
-
-        A local case asks Slurm about nodes, and a simulated case measures a fabric's hosts. Their names all count.
-        """
-        return frozenset() if self.local or self.simulation else frozenset(named).difference(self.nodes)
-
-    def __post_init__(self) -> None:
-        if foreign := self.foreign(self.suspects):
-            force_setattr(self, "suspects", tuple(node for node in self.suspects if node not in foreign))
-
-
-class ReframeCase(CaseFacts, frozen=True, kw_only=True):
-    """All fields that Kappa reads of ReFrame's record of a case."""
-
     display_name: str = ""
     descr: str = ""
     """The purpose of the check, in one sentence."""
     recorded_hash: str = field(name="hashcode", default="")
+    job_nodelist: tuple[str, ...] | None = None
+    job: str | int | None = field(name="jobid", default=None)
+    local: bool = False
     fail_phase: str | None = None
     fail_reason: str | None = None
     fail_info: FailInfo | None = None
@@ -153,29 +101,34 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     ended_s: float | None = field(name="job_completion_time_unix", default=None)
     """When its job ended by its scheduler, in seconds since 1970."""
 
+    @property
+    def job_id(self) -> str | None:
+        return None if self.job is None else str(self.job)
 
-class RecordedCase(ReframeCase, frozen=True, kw_only=True):
-    """A case with all fields that a check records, including the fields of ``Measurement``."""
 
-    provenance: Provenance = Provenance()
-    first_measurement: Measurement = Measurement()
+class CheckedCase(ReframeCase, frozen=True, kw_only=True):
+    """A case with all that Kappa's checks record except metrics; ``check_class`` is ``None`` for a foreign check."""
+
+    check_class: str | None = None
+    family: str = ""
     parameters: dict[str, str] = {}
+    provenance: Provenance = Provenance()
     declared_metrics: tuple[str, ...] = ()
-    relative: tuple[str, ...] = ()
-    """Metrics that compare each node with the median of its equals in the same case."""
-    steady: tuple[str, ...] = ()
-    """Metrics that the load of other programs does not change."""
-    reference_sources: dict[str, ReferenceSource] = {}
     unmeasured: dict[str, str] = {}
     """Metrics without a value, because the site does not state a required fact -> this fact."""
     reference_problem: str = ""
     reference_file: str = ""
     partition_size: int = 0
     """Number of nodes of the partition; 0 if not known."""
+    nodes_of_job: int = 1
+    """More than one if the job measured each of its nodes alone; the metrics are then the worst node's."""
+    per_node: dict[str, PerNode] = {}
     curves: dict[str, Curve] = {}
     heat_maps: dict[str, HeatMap] = {}
     matrices: dict[str, Matrix] = {}
     findings: tuple[Finding, ...] = ()
+    suspects: tuple[str, ...] = ()
+    """Nodes of the job only, see ``foreign``."""
     hint: str = ""
     load_by_others: dict[str, LoadByOthers] = {}
     robbed: str = ""
@@ -202,21 +155,31 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     not_provided: tuple[str, ...] = ()
     """Kinds of state that the check reads and that no node of the partition reports."""
     census: Census | None = None
+    simulation: Simulation | None = None
+    """``None`` if the case measured a real machine."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The job's nodes, from the scheduler by ReFrame and from the job's own record."""
+        return tuple(sorted({*(self.job_nodelist or ()), *self.provenance.nodelist}))
+
+    def foreign(self, named: Iterable[str]) -> frozenset[str]:
+        """Return the ``named`` nodes that are not in the job: a program's output may have any name.
+
+        A local case asks Slurm about nodes, and a simulated case measures a fabric's hosts. Their names all count.
+        """
+        return frozenset() if self.local or self.simulation else frozenset(named).difference(self.nodes)
 
     def __post_init__(self) -> None:
+        if not self.suspects and not self.findings:
+            return
         about = [{*finding.nodes, *([finding.name] if finding.kind == "node" else [])} for finding in self.findings]
         if foreign := self.foreign({*self.suspects}.union(*about)):
             own = tuple(finding for finding, nodes in zip(self.findings, about, strict=True) if not nodes & foreign)
             names = one_line(", ".join(sorted(foreign)), 200)
             force_setattr(self, "findings", own)
+            force_setattr(self, "suspects", tuple(node for node in self.suspects if node not in foreign))
             force_setattr(self, "notes", (*self.notes, f"not in the job, so no suspect: {names}"))
-        super().__post_init__()
-
-
-#: Fields that only Kappa's checks have: other checks may use the names with another meaning.
-KAPPA_FIELDS = frozenset(RecordedCase.__struct_fields__) - frozenset(ReframeCase.__struct_fields__) | (
-    frozenset(CaseFacts.__struct_fields__) - frozenset(ReframeFacts.__struct_fields__)
-)
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
@@ -244,43 +207,10 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     """The reason why the session did not end normally, as far as its starter knows; empty if it did."""
 
 
-class Run(Struct, frozen=True):
-    testcases: tuple[RecordedCase, ...]
-
-
-class Report(Struct, frozen=True):
-    session_info: SessionInfo
-    runs: tuple[Run, ...]
-    restored_cases: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One performance variable as ReFrame recorded it.
-
-    The fractions are relative to ``reference``, or absolute bounds if it is 0; ``None`` means no bound.
-    ``value`` is ``None`` if the recorded value is no number; ``raw`` is the recorded value as text.
-    """
-
-    name: str
-    value: float | None
-    raw: str
-    unit: str
-    reference: float
-    lower_fraction: float | None
-    upper_fraction: float | None
-    result: str
-
-    @classmethod
-    def of(cls, name: str, figure: Figure) -> "Metric":
-        value = figure.value if isinstance(figure.value, float) else None
-        raw, unit, result = one_line(str(figure.value), 40), figure.unit or "", figure.result or ""
-        return cls(name, value, raw, unit, figure.reference or 0, figure.lower, figure.upper, result)
-
-
-class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
+class Case(CheckedCase, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """One test case of one run."""
 
+    metrics: tuple[Metric, ...] = ()
     fail_phase: str = ""
     fail_reason: str = ""
     run: int = 0
@@ -294,10 +224,6 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     """The possible folders of its matrices' files."""
     pinned: str = ""
     """The node on which ReFrame's ``--distribute`` put it, or empty."""
-
-    @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
-        return tuple(Metric.of(name, figure) for name, figure in figures_of(self.perfvalues).items())
 
     @property
     def took_s(self) -> float | None:
@@ -355,7 +281,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     @property
     def title(self) -> str:
         """Name, partition and environment as ReFrame writes them, and the node if ``--distribute`` chose one."""
-        return f"{self.name} on {self.partition}+{self.environ}" + (f", {self.pinned}" if self.pinned else "")
+        return self.title_on(self.pinned)
+
+    def title_on(self, pinned: str) -> str:
+        """Return its title if ``--distribute`` chose the node ``pinned``."""
+        return f"{self.name} on {self.partition}+{self.environ}" + (f", {pinned}" if pinned else "")
 
     @cached_property
     def involved(self) -> frozenset[str]:
@@ -381,10 +311,14 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
         return *self.selected, *self.added
 
 
-class Session(SessionInfo, frozen=True, kw_only=True):
-    """A ReFrame session. ``runs`` has more than one list of cases if ReFrame retried cases or reran the session."""
+class Session(SessionInfo, frozen=True, kw_only=True, omit_defaults=True):
+    """A ReFrame session. ``runs`` has more than one list of cases if ReFrame retried cases or reran the session.
+
+    ``path``: its report. ``sha256``: of the report's text.
+    """
 
     path: str
+    sha256: str
     restored_cases: int
     runs: tuple[tuple[Case, ...], ...]
     again: "tuple[Session, ...]" = ()

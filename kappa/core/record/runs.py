@@ -1,25 +1,74 @@
-"""Find the reports in a site's results: of ``kappa validate``, of nights, and of ReFrame started by hand.
+"""The folders of runs in a site's results: of ``kappa validate``, of nights, and of ReFrame started by hand.
 
 ::
 
     runs/20261122T101500-nightly/run-report.json     kappa validate
     nights/20261122T020000/run-report.json           a night
     reports/run-report-7.json                        reframe -r
+
+Beside ``run-report.json`` of a run or night lie ``record.json``, all that was measured (``load.py``), and
+``verdict.json``, what the judge concluded.
 """
 
 import contextlib
 import datetime
+import os
 import pathlib
 import re
+from collections.abc import Iterator
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.ground.folders import results_folder, site_with_results
-from kappa.core.record.load import PATTERNS, find_report
 
+# ReFrame's folders: the first for failed and running cases, the second for passed ones.
+STAGE, OUTPUT = "stage", "output"
+# Folder beside the output of a re-measurement in the same allocation: the output of the first measurement.
+FIRST_FOLDER = "first_measurement"
+# Folder beside STAGE and OUTPUT, not deleted with them: figures of pairs that are too many for the report.
+MATRICES = "matrices"
+# ReFrame's own output.
+PRINTED = "reframe.out"
+# The page beside a report with links to its raw output.
+PAGE = "report.html"
+# Folder beside a report with the reports of re-measurements in other jobs.
+CONFIRMATIONS = "confirmations"
+PATTERNS = ("run-report*.json", "report*.json")
+#: The lock of a site's results.
+RESULTS_LOCK = "lock"
+RUN_REPORT, RECORD, VERDICT = "run-report.json", "record.json", "verdict.json"
 _FOLDERS = ("runs", "nights")
 _BY_HAND = "reports"
 _TIME = re.compile(r"\d{8}T\d{6}")
+
+
+def raw_folder(report: pathlib.Path) -> pathlib.Path:
+    """Return the folder with ``STAGE``, ``OUTPUT`` and ``PRINTED`` of this report's session.
+
+    Several sessions may confirm one run, so each confirmation has its own folder.
+    """
+    return report.with_suffix("") if report.parent.name == CONFIRMATIONS else report.parent
+
+
+def raw_output_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yield every folder ``STAGE`` or ``OUTPUT`` of the sessions whose reports are below ``folder``."""
+    for place, names, _ in os.walk(folder):
+        raw = [name for name in names if name in (STAGE, OUTPUT)]
+        names[:] = [name for name in names if name not in raw]
+        yield from (pathlib.Path(place, name) for name in raw)
+
+
+def find_report(run: pathlib.Path) -> pathlib.Path:
+    """Return the report file ``run``, or the newest report in the folder ``run``.
+
+    :raises InputError: there is none.
+    """
+    if not run.is_dir():
+        return run
+    found = {path for pattern in PATTERNS for path in run.glob(pattern) if path.is_file()}
+    if not found:
+        raise InputError(f"{run}: no {' or '.join(PATTERNS)} in this folder")
+    return max(found, key=lambda path: (path.stat().st_mtime, path.name))
 
 
 def reports_of(results: pathlib.Path) -> list[pathlib.Path]:

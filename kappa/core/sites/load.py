@@ -54,6 +54,12 @@ def keep_judging_files(site: "Site", run: pathlib.Path) -> None:
         write_atomically(folder / name, text)
 
 
+def judging_site(run: pathlib.Path, name: str) -> "Site | None":
+    """Return the site with the files by which the run in the folder ``run`` was judged; ``None`` if none were kept."""
+    folder = run / JUDGED_BY / name
+    return Site(folder) if _SITE_NAME.fullmatch(name) and folder.is_dir() else None
+
+
 def changed_since(site: "Site", run: pathlib.Path) -> list[pathlib.Path]:
     """Return those files by which the run in the folder ``run`` was judged that differ from the site's present ones."""
     kept = run / JUDGED_BY / site.folder.resolve().name

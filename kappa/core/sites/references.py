@@ -4,6 +4,7 @@ A file ``references/FOLDER.yaml`` contains the references of the checks of that 
 references, and the list ``$sources`` with their sources; ``docs/site-reference.md`` shows an example.
 """
 
+import contextlib
 import datetime
 import fnmatch
 import functools
@@ -12,18 +13,22 @@ import math
 import pathlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.errors import suggestion
+from kappa.core.record.evidence import ReferenceSource
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.keys import said
 
 MAX_BYTES = 16 * 2**20
 INDEX, SOURCES = "$index", "$sources"
+# ReFrame's name of a case: Class %parameter=value ….
+_PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")
 
 
 class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,6 +70,89 @@ def source_of(sources: Iterable[Source], dotted: str) -> dict[str, Any] | None:
         if fnmatch.fnmatchcase(dotted, source.match):
             return {key: value for key, value in msgspec.to_builtins(source).items() if key != "match"}
     return None
+
+
+@dataclass(frozen=True)
+class CasePlace:
+    """Where a case ran, and its name with its parameters: what the references of a check depend on."""
+
+    site: str
+    partition: str
+    environ: str
+    case: str
+
+    @functools.cached_property
+    def known(self) -> dict[str, str]:
+        """The value of each key that ``$index`` may have."""
+        special = {"$system": self.site, "$partition": f"{self.site}:{self.partition}", "$environ": self.environ}
+        return {**special, **parameters_of(self.case)}
+
+
+def parameters_of(case: str) -> dict[str, str]:
+    """Return the parameters in a case's name."""
+    return dict(_PARAMETER.findall(case))
+
+
+def keys_of(entry: Any, place: CasePlace) -> tuple[str, ...] | None:
+    """Return the keys in a check's ``entry`` that lead to the references of a case.
+
+    A key without an entry is the value itself. Return ``None`` if the entry depends on something else.
+    """
+    index = entry.get(INDEX, []) if isinstance(entry, dict) else None
+    if not isinstance(index, list) or not all(key in place.known for key in index):
+        return None
+    keys: list[str] = []
+    for key in index:
+        keys.append(_key_for(entry, place.known[key]))
+        entry = entry.get(keys[-1], {}) if isinstance(entry, dict) else {}
+    return tuple(keys)
+
+
+def _key_for(entry: Any, value: str) -> str:
+    """Return the key of ``entry`` for ``value``: the value itself, or a regular expression that matches all of it."""
+    if isinstance(entry, dict) and value not in entry:
+        for key in entry:
+            with contextlib.suppress(re.error):
+                if isinstance(key, str) and re.fullmatch(key, value):
+                    return key
+    return value
+
+
+class SiteReferences:
+    """The references of the site in ``folder``, which ``check_references`` has checked."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self._folder = folder
+
+    @functools.cache  # noqa: B019 (as long as a verdict)
+    def _document(self, name: str) -> Any:
+        path = self._folder / "references" / name
+        return YamlFile(path, MAX_BYTES).value if pathlib.PurePath(name).name == name and path.is_file() else {}
+
+    def of(self, file: str, check: str, place: CasePlace) -> dict[str, tuple[list[Any], ReferenceSource | None]]:
+        """Return metric -> ``[value, lower, upper, unit]`` of a case, with the source.
+
+        :param file: the name of the reference file that the case recorded.
+        """
+        document = self._document(file)
+        entry = document.get(check, {}) if isinstance(document, dict) else {}
+        keys = keys_of(entry, place)
+        if keys is None:
+            return {}
+        for key in keys:
+            entry = entry.get(key, {}) if isinstance(entry, dict) else {}
+        dotted = ".".join((check, *(place.known[key] for key in document[check].get(INDEX, ())))) if entry else check
+        sources = read_sources(self._folder / "references" / file) if entry else ()
+        return {
+            metric: (reference, _recorded_source(sources, f"{dotted}.{metric}"))
+            for metric, reference in entry.items()
+            if metric != INDEX
+        }
+
+
+def _recorded_source(sources: Iterable[Source], dotted: str) -> ReferenceSource | None:
+    found = source_of(sources, dotted)
+    return msgspec.convert(found, ReferenceSource) if found else None
 
 
 def check_references(site: SiteDescription) -> list[YamlFile]:

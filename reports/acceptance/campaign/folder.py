@@ -24,8 +24,9 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.locks import Holder, LockedError, locked
 from kappa.core.ground.whole_files import read_bytes, sync_folder, write_atomically
-from kappa.core.record.load import MAX_REPORT_BYTES, load_session
+from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
+from kappa.core.record.reframe_report import MAX_REPORT_BYTES
 from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.layout import (
     ATTEMPT,

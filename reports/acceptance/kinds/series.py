@@ -19,7 +19,8 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.ground.figures import counted
 from kappa.core.ground.order_statistics import Interval, Statistic, interval_of, value_of
-from kappa.core.record.model import Case, Metric
+from kappa.core.record.metric import Metric
+from kappa.core.record.model import Case
 from kappa.core.record.series import CaseSeries
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
@@ -266,7 +267,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
         if metric is None:
             raise NoValueError(f"the check did not measure {name}")
         if metric.value is None or not math.isfinite(metric.value):
-            raise NoValueError(f"{metric.name} is {metric.raw}, not a finite number")
+            raise NoValueError(f"{metric.name} is {metric.raw or metric.value}, not a finite number")
         self._require_unit(metric.unit)
         return metric.value
 
@@ -309,7 +310,7 @@ class Series(Clause, frozen=True, kw_only=True, tag="series"):
                 yield f"not all repeats ran the same {title}"
         if not all(case.provenance for _, case in matching):
             yield "a repeat has no provenance"
-        if any(self.selector.metric in case.relative for _, case in matching):
+        if any(one.relative for _, case in matching for one in case.metrics if one.name == self.selector.metric):
             yield "relative: the metric compares nodes with the median of their equals and proves no absolute speed"
 
     def doubts(self, verdict: ClauseVerdict) -> Iterator[str]:

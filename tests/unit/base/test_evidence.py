@@ -9,7 +9,7 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import Finding, Measurement
-from kappa.core.record.model import RecordedCase
+from kappa.core.record.reframe_report import RecordedCase
 from reframe_checks.base.evidence import EvidenceRecorder as Recorder
 from tests.stand_in import StandIn
 

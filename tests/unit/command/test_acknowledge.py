@@ -21,8 +21,8 @@ from kappa.core.record.acknowledgements import (
 )
 from reports.history.listing import of_series, show, to_document
 from reports.show.history_page import render
-from reports.verdict.judge import judge_report
 from reports.verdict.named_findings import findings_of
+from reports.verdict.stored import judge_report
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
 from tests.unit.nightly.test_compare import stepped
 from tests.unit.reports.samples import complete, latency, report

@@ -129,25 +129,27 @@ def test_a_run_keeps_what_it_was_judged_by(site, tmp_path, monkeypatch, capsys):
 
     def measured(self, conductor):
         (site / "expected.yaml").write_text(f"{before}# edited while it ran\n")
-        shutil.copy(RECORDED, self.report)
+        self.report.write_text(RECORDED.read_text().replace('"bench', '"our-cluster'))
         raise StoppedError("stopped, with a report")
 
-    def verdict(by):
-        status = command.main(["show", str(run), "--json", "-", "--site", str(by)])
+    def verdict(*options):
+        status = command.main(["show", str(run), "--json", "-", *options])
         return status, json.loads(capsys.readouterr().out)
 
     run.mkdir()
     monkeypatch.setattr(ReframeSession, "run", measured)
+    validation = Validation(Site(site), "nightly", [], run)
     with pytest.raises(StoppedError):
-        Validation(Site(site), "nightly", [], run).measure(Conductor(Stop()))
+        validation.measure(Conductor(Stop()))
+    validation.judge()
     capsys.readouterr()
     then = run / JUDGED_BY / "our-cluster"
     assert (then / "expected.yaml").read_text() == before
     assert (then / "site.yaml").read_text() == (site / "site.yaml").read_text()
-    status, told = verdict(site)
+    status, told = verdict()
     assert told["judged_by"] == [str(then / "expected.yaml")]
-    assert verdict(then) == (status, told | {"judged_by": []})
+    assert verdict("--site", str(then)) == (status, told | {"judged_by": []})
     (site / "expected.yaml").write_text("left_out: [")
-    assert verdict(then)[0] == status, "a file broken now does not matter for an earlier run"
+    assert verdict()[0] == status, "a file broken now does not matter for an earlier run"
     (site / "expected.yaml").write_text(before)
-    assert verdict(site)[1]["judged_by"] == []
+    assert verdict()[1]["judged_by"] == []

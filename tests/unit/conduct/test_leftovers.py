@@ -9,19 +9,12 @@ import pytest
 import yaml
 
 from kappa.app.command.main import main
-from kappa.app.conduct.leftovers import (
-    Found,
-    end_jobs,
-    settle,
-    settle_all,
-    unsettled,
-    unsettled_in,
-    usable_database,
-)
+from kappa.app.conduct.leftovers import Found, end_jobs, settle, settle_all, usable_database
 from kappa.app.conduct.validation import using
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.locks import Holder, locked
+from kappa.core.record.journal import unsettled, unsettled_in
 from kappa.core.sites.load import Site
 from tests.unit.reports import samples
 

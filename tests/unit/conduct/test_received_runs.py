@@ -8,8 +8,9 @@ import shutil
 import pytest
 
 from kappa.app.command.main import main
-from kappa.app.conduct.leftovers import settle_all, unsettled
+from kappa.app.conduct.leftovers import settle_all
 from kappa.core.ground.folders import SUITE
+from kappa.core.record.journal import unsettled
 from kappa.core.sites.load import Site
 from tests.unit.reports import samples
 

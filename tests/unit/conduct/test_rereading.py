@@ -14,6 +14,8 @@ import pytest
 from kappa.app.command.main import main
 from kappa.app.conduct import rereading
 from kappa.app.conduct.rereading import prove
+from kappa.core.record.load import keep_record
+from kappa.core.record.runs import RECORD
 from kappa.core.record.series import CaseSeries
 from reports.acceptance.campaign.layout import REPORT
 from reports.acceptance.campaign.measured import note_measured
@@ -69,6 +71,7 @@ def campaign(recorded, tmp_path):
         shutil.copytree(case["outputdir"], attempt.folder / Path(case["outputdir"]).relative_to(root))
         document = {**report, "session_info": {**report["session_info"], "uuid": f"{number}"}}
         (attempt.folder / REPORT).write_text(json.dumps(document).replace(str(root), str(attempt.folder)))
+        keep_record(attempt.folder / REPORT)
         note_measured(attempt.folder)
     return filled
 
@@ -88,6 +91,7 @@ def forge(campaign, change, check="OsuLatency"):
     document = json.loads(path.read_text())
     change(document["runs"][0]["testcases"][0])
     path.write_text(json.dumps(document))
+    keep_record(path)
 
 
 def with_figure(case):
@@ -123,6 +127,30 @@ def test_value_changed_in_a_record_is_named_by_the_chain_and_by_the_output(campa
     assert f"altered since it was measured: {name}/{REPORT}" in said
     told = f"latency_8B: the record has {FORGED} us, the raw output gives {the_figure(recorded)} us"
     assert f"{name}, OsuLatency: {told}" in said
+
+
+def test_value_changed_in_record_json_alone_is_named_by_the_chain_and_by_the_output(campaign, recorded):
+    path = attempt_of(campaign) / RECORD
+    document = json.loads(path.read_text())
+    [metric] = [one for one in document["session"]["runs"][0][0]["metrics"] if one["name"] == "latency_8B"]
+    metric["value"] = FORGED
+    path.write_text(json.dumps(document))
+    problems = proof_of(campaign).problems
+    name = f"attempts/{attempt_of(campaign).name}"
+    assert any(f"altered since it was measured: {name}/{RECORD}" in problem for problem in problems)
+    told = f"latency_8B: the record has {FORGED} us, the raw output gives {the_figure(recorded)} us"
+    assert f"{name}, OsuLatency: {told}" in problems
+
+
+def test_record_added_to_an_attempt_of_a_former_version_is_named(campaign):
+    record = attempt_of(campaign) / RECORD
+    text = record.read_text()
+    record.unlink()
+    campaign.write_chain_anew()
+    assert proof_of(campaign).problems == []
+    shutil.rmtree(campaign.folder / "d")
+    record.write_text(text)
+    assert any(str(record.name) in problem for problem in proof_of(campaign).problems)
 
 
 def test_value_changed_and_the_chain_written_anew_is_named(campaign, recorded):

@@ -1,4 +1,4 @@
-"""A judged run is in the site's history; a damaged history changes no verdict."""
+"""A judged run keeps its record and verdict and is in the site's history; where it cannot, its verdict stays."""
 
 import json
 
@@ -6,8 +6,10 @@ import pytest
 
 from kappa.app.conduct.validation import Validation
 from kappa.core.ground.folders import site_folder
+from kappa.core.record.runs import RECORD, VERDICT
 from kappa.core.sites.load import Site
 from reports.history import dataset
+from reports.verdict.stored import judge_report
 from tests.unit.reports.samples import complete
 
 
@@ -35,3 +37,20 @@ def test_a_damaged_history_is_named_and_the_verdict_stays(validation, tmp_path, 
     month.write_bytes(b"damaged")
     assert validation.judge() == status
     assert f"left out of the history: cannot read {month}" in capsys.readouterr().err
+
+
+def test_a_judged_run_keeps_its_record_and_verdict(validation):
+    status = validation.judge()
+    kept = judge_report(validation.report)
+    assert kept.exit_status == status
+    assert {RECORD, VERDICT} <= {path.name for path in validation.folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", [RECORD, VERDICT])
+def test_a_record_that_cannot_be_written_is_named_and_the_verdict_stays(validation, name, capsys):
+    (validation.folder / name).mkdir()
+    status = validation.judge()
+    said = capsys.readouterr()
+    assert f"cannot write {validation.folder / name}" in said.err and "INCOMPLETE" in said.out
+    (validation.folder / name).rmdir()
+    assert validation.judge() == status

@@ -5,10 +5,10 @@ import signal
 
 import pytest
 
-from kappa.app.conduct import leftovers
 from kappa.core.ground import folders
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import opened, read_bytes, read_text
+from kappa.core.record.journal import is_whole
 from kappa.core.record.load import load_session
 from reports.acceptance.campaign.layout import LOG
 from reports.acceptance.kinds.energy_readings import load_meters
@@ -70,4 +70,4 @@ def test_the_users_configuration_may_be_none(odd, monkeypatch, tmp_path):
 
 
 def test_a_part_of_a_report_that_is_no_file_is_not_whole(odd):
-    assert not leftovers._whole(odd("run-report.json.part"))
+    assert not is_whole(odd("run-report.json.part"))

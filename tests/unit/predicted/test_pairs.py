@@ -2,7 +2,8 @@
 
 import pytest
 
-from kappa.core.record.evidence import Curve, Figure, Simulation
+from kappa.core.record.evidence import Curve, Simulation
+from kappa.core.record.metric import Metric
 from kappa.core.record.model import Case
 from reports.predicted.pairs import pairs
 
@@ -11,10 +12,7 @@ def case(partition, values, *, system="site", parameters=None, curve=(), fabric=
     return Case(
         name="RandomRing", check_class="RandomRing", system=system, partition=partition, result="pass",
         parameters=parameters or {"way": "put"},
-        perfvalues={
-            f"{system}:{partition}:{name}": Figure(float(value), 0.0, None, None, unit)
-            for name, (value, unit) in values.items()
-        },
+        metrics=tuple(Metric(name=name, value=float(value), unit=unit) for name, (value, unit) in values.items()),
         curves={"bandwidth": Curve("Ranks", "", "Bandwidth", "MB/s", tuple(curve))} if curve else {},
         simulation=Simulation(fabric, "sound", "calibrated", "0" * 64) if fabric else None,
     )  # fmt: skip

@@ -84,7 +84,7 @@ def test_a_pinned_case_is_node_bound(judged):
         (OTHER_NODES, "node2", alone("node3", GOOD)),
     )
     assert diagnoses(verdict) == [None, Diagnosis.NODE_BOUND]
-    assert [found.case.pinned for found in of(verdict)] == ["node1", "node2"]
+    assert [found.pinned for found in of(verdict)] == ["node1", "node2"]
     assert [suspect.node for suspect in verdict.suspects] == ["node2"]
 
 

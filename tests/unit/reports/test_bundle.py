@@ -63,8 +63,8 @@ def test_what_is_in_it(run, tmp_path):
     about = found["README.txt"]
     assert "FAIL of embedded, mode nightly" in about and "OsuLatency" in about and "ReFrame: " in about
     assert "kappa validate embedded full -n /" in about and "nodelist=node1,node2" in about
-    [session] = json.loads(found["record.json"]).values()
-    assert {entry["name"].split()[0] for entry in session["cases"]} == {"OsuLatency"}
+    [cases] = json.loads(found["record.json"])["session"]["runs"]
+    assert {entry["name"].split()[0] for entry in cases} == {"OsuLatency"}
 
 
 def test_what_is_private(run, tmp_path):

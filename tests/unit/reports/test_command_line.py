@@ -147,7 +147,7 @@ def test_a_broken_report_is_2_and_names_the_file(text, site, saved, called):
 
 
 def test_a_fault_of_the_program_does_not_read_as_fail(site, saved, called, monkeypatch):
-    monkeypatch.setattr("reports.verdict.judge.judge", lambda *_: 1 / 0)
+    monkeypatch.setattr("reports.verdict.stored.judge", lambda *_: 1 / 0)
     status, _, error = called("show", saved(complete()), "--site", site)
     assert status == 2
     assert "ZeroDivisionError" in error

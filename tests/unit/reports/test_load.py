@@ -5,7 +5,8 @@ import os
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import find_report, load_session
+from kappa.core.record.load import load_session
+from kappa.core.record.runs import find_report
 from tests.unit.reports.samples import DATA, case, cases_of, complete, latency, loaded, recorded, report, with_metric
 
 
@@ -29,7 +30,7 @@ def test_a_case_as_recorded():
     assert found.nodes == ("node1", "node2")
     assert found.output.endswith("/rfm_job.out")
     assert [metric.name for metric in found.metrics] == ["latency_8B", "latency_1MiB"]
-    assert found.reference_sources["latency_8B"].source == "theoretical"
+    assert found.metrics[0].source.source == "theoretical"
     assert found.curves["latency"].gated == {"8": "latency_8B", "1048576": "latency_1MiB"}
     assert found.provenance.hostname == "node1"
     census = next(entry.census for entry in session.runs[0] if entry.census)

@@ -1,0 +1,194 @@
+"""The verdict of a run: concluded once, read as it was concluded, and judged again when asked."""
+
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+
+import pytest
+
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import keep_record
+from kappa.core.record.runs import RECORD, RUN_REPORT, VERDICT
+from kappa.core.sites.load import JUDGED_BY
+from reports.verdict.judge import judge
+from reports.verdict.state import State
+from reports.verdict.stored import judge_report, keep_verdict
+from tests.unit.reports.samples import (
+    DATA,
+    REPOSITORY,
+    SITE,
+    ToldSite,
+    case,
+    complete,
+    finding,
+    latency,
+    loaded,
+    report,
+)
+
+CRASH = {**finding(), "quantity": "crash of a rank:", "slowdown": None}
+SLOW = {**latency(value=900), "suspects": ["node1"], "findings": [finding("node1")]}
+ALONE = {"job_nodelist": ["node2"], "display_name": "OsuLatency %placement=two_nodes %.nid=node2"}
+#: Reports with re-measurements: purpose and case of each.
+MEASURED_AGAIN = {
+    "node-bound": (SLOW, [("same-nodes", SLOW), ("other-nodes", latency(job_nodelist=["node3", "node4"]))]),
+    "transient": (SLOW, [("same-nodes", latency())]),
+    "pinned": ({**SLOW, **ALONE}, [("same-nodes", {**SLOW, **ALONE, "display_name": "OsuLatency"})]),
+    "robbed": ({**SLOW, "robbed": "busy"}, [("same-nodes", {**SLOW, "robbed": "busy"})] * 2),
+    "crashes everywhere": (
+        latency(value=None, result="fail", fail_phase="sanity", findings=[CRASH], suspects=["node2"]),
+        [("remaining-nodes", latency(value=None, result="fail", fail_phase="sanity", findings=[CRASH]))],
+    ),
+    "in the same allocation": ({**SLOW, "first_measurement": {"perfvalues": SLOW["perfvalues"]}}, []),
+}
+
+
+def kept(document, folder, *again):
+    """Write the reports, their record and their verdict, and return the session."""
+    session = loaded(document, folder)
+    (folder / "confirmations").mkdir(exist_ok=True)
+    for number, (purpose, entry) in enumerate(again):
+        info = {"uuid": f"again-{number}", "confirms": session.uuid, "purpose": purpose}
+        (folder / f"confirmations/{number}.json").write_text(json.dumps(report([entry], **info)))
+    session = keep_record(folder / RUN_REPORT)
+    keep_verdict(session, SITE)
+    return session
+
+
+def of_figures(verdict):
+    """All that was concluded; the site is another object."""
+    fields = ("session", "mode", "mode_origin", "state", "cases", "gaps", "not_provided", "suspects", "breadth")
+    return {name: getattr(verdict, name) for name in fields}
+
+
+@pytest.mark.parametrize("recorded", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
+def test_stored_verdict_is_the_one_that_was_concluded(recorded, tmp_path):
+    shutil.copy(recorded, tmp_path / RUN_REPORT)
+    session = keep_record(tmp_path / RUN_REPORT)
+    keep_verdict(session, SITE)
+    assert of_figures(judge_report(tmp_path)) == of_figures(judge(session, SITE))
+
+
+@pytest.mark.parametrize("kind", MEASURED_AGAIN)
+def test_stored_verdict_has_every_attempt(kind, tmp_path):
+    first, again = MEASURED_AGAIN[kind]
+    session = kept(report([case("PartitionState"), first], uuid="u1"), tmp_path, *again)
+    stored, concluded = judge_report(tmp_path), judge(session, SITE)
+    assert len(concluded.cases[1].measurements) > 1
+    assert of_figures(stored) == of_figures(concluded)
+
+
+def test_run_is_judged_by_the_files_that_were_kept_with_it(tmp_path, monkeypatch):
+    session = kept(complete(), tmp_path)
+    assert judge_report(tmp_path).state is State.PASS
+    monkeypatch.setattr("reports.verdict.stored.judge", lambda *_: 1 / 0)
+    assert judge_report(tmp_path).session == session
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / VERDICT).unlink(),
+        lambda folder: (folder / VERDICT).write_text('{"schema": "kappa-verdict-0"}'),
+        lambda folder: (folder / VERDICT).write_text('{"verdict": "PASS", "exit_status": 0}'),
+        lambda folder: loaded(report([case("PartitionState"), latency(value=9000)]), folder),
+    ],
+    ids=["none", "another version", "another document", "another report"],
+)
+def test_run_without_its_verdict_is_judged_now(change, tmp_path):
+    kept(report([case("PartitionState"), latency(value=901)]), tmp_path)
+    (tmp_path / VERDICT).write_text((tmp_path / VERDICT).read_text().replace('"FAIL"', '"PASS"'))
+    assert judge_report(tmp_path).state is State.PASS
+    change(tmp_path)
+    assert judge_report(tmp_path).state is State.FAIL
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("case", 99), ("run", 7), ("session", 1), ("case", -1), ("first", True), ("metrics", [])]
+)
+def test_verdict_about_no_case_of_the_record_is_refused(key, value, tmp_path):
+    kept(complete(), tmp_path)
+    document = json.loads((tmp_path / VERDICT).read_text())
+    document["cases"][1][key] = value
+    (tmp_path / VERDICT).write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"verdict\.json"):
+        judge_report(tmp_path)
+
+
+def test_show_reads_each_file_of_a_run_once(tmp_path, capsys):
+    opened = Counter()
+    watching = [True]
+
+    def note(event, arguments):
+        if watching and event == "open" and str(arguments[0]).startswith(str(tmp_path)):
+            opened[os.path.basename(arguments[0])] += 1
+
+    kept(complete(), tmp_path)
+    sys.addaudithook(note)
+    assert main(["show", str(tmp_path)]) == 0
+    watching.clear()
+    assert {*opened.values()} == {1} and {RECORD, VERDICT} <= opened.keys() and RUN_REPORT not in opened
+
+
+REFERENCES = """\
+OsuLatency:
+  $index: [$partition, placement]
+  embedded:(cpu|other):
+    two_nodes:
+      latency_8B: [10, null, {upper}, us]
+$sources: [{{match: "*", source: vendor, date: 2026-11-28, samples: 0, method: "data sheet"}}]
+"""
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A site with references: its latency may be so many times above 10 us."""
+
+    def write(upper):
+        (tmp_path / "site/references").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site/references/network.yaml").write_text(REFERENCES.format(upper=upper))
+        told = ToldSite()
+        told.folder = tmp_path / "site"
+        return told
+
+    monkeypatch.setattr(ToldSite, "name", "embedded")
+    return write
+
+
+@pytest.mark.parametrize(
+    ("value", "upper", "states"),
+    [(9, 0.5, "PASS PASS"), (20, 0.5, "PASS FAIL"), (600, 0.5, "FAIL FAIL"), (600, 90, "FAIL PASS")],
+)
+def test_again_judges_by_the_present_references(value, upper, states, site, tmp_path):
+    entry = latency(value=value)
+    if value > 500:
+        entry |= {"fail_phase": "performance", "fail_info": {"exc_type": "PerformanceError"}}
+    (tmp_path / "run").mkdir()
+    kept(complete(entry), tmp_path / "run")
+    before, after = judge_report(tmp_path / "run"), judge_report(tmp_path / "run", site(upper), again=True)
+    assert f"{before.cases[-1].state.name} {after.cases[-1].state.name}" == states
+    metric = after.cases[-1].metrics[0].metric
+    assert (metric.reference, metric.upper, metric.source.source) == (10, 10 * (1 + upper), "vendor")
+    moved = [line for line in after.changes if "allowed ≤ 500, now" in line]
+    assert len(moved) == 2 and ("→" in moved[-1]) == (before.cases[-1].state is not after.cases[-1].state)
+    assert judge_report(tmp_path / "run").changes is None, "nothing was written"
+
+
+def test_again_names_what_is_missing_now(site, tmp_path):
+    (tmp_path / "run").mkdir()
+    kept(complete(), tmp_path / "run")
+    now = site(0.5)
+    now.modes = {"nightly": {"node/partition-state": ("cpu",), "compute/stream": ("cpu",)}}
+    found = judge_report(tmp_path / "run", now, again=True)
+    assert found.state is State.INCOMPLETE
+    assert [line for line in found.changes if line.startswith("new: expected in mode nightly")]
+
+
+def test_former_run_is_judged_by_its_kept_files(tmp_path):
+    loaded(complete(), tmp_path)
+    folder = tmp_path / JUDGED_BY / "embedded"
+    shutil.copytree(REPOSITORY / "site_configs/cpu-infiniband", folder)
+    assert judge_report(tmp_path).site.folder == folder
