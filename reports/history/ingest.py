@@ -13,7 +13,9 @@ from functools import partial
 import numpy as np
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import load_session
+from kappa.core.record.load import hashes_of, load_session
+from kappa.core.record.model import Session
+from kappa.core.record.reframe_report import session_of
 from kappa.core.record.runs import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE
 from reports.history import dataset
 from reports.history.rows import Rows, Table
@@ -121,9 +123,12 @@ def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool
     damaged: list[str] = []
     for path in reports:
         try:
-            run = load_session(path)
-            for session in (run, *run.again):
-                # By the content, because a report of another session may have the same uuid.
+            # By the content, because a report of another session may have the same uuid.
+            contents = {*hashes_of(path)}
+            if contents <= present | added:
+                known += len(contents)
+                continue
+            for session in _sessions(path, damaged):
                 if {session.sha256, session.uuid} & present or session.sha256 in added:
                     known += 1
                 elif not of_fabrics and any(case.simulation for cases in session.runs for case in cases):
@@ -134,3 +139,13 @@ def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool
         except InputError as err:
             damaged.append(str(err))
     return _Read(added, known, damaged, rows.table())
+
+
+def _sessions(path: pathlib.Path, damaged: list[str]) -> tuple[Session, ...]:
+    """Return the run at ``path`` and its re-measurements; if one of these is damaged, only the run."""
+    try:
+        run = load_session(path)
+    except InputError as err:
+        run = session_of(path)
+        damaged.append(str(err))
+    return run, *run.again

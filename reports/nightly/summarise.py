@@ -57,7 +57,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
     main, problem = _session(folder / MAIN)
     if main is None:
         gaps.append(Gap("the night left no report", RERUN, problem))
-    verdict = verdict_of(main, site) if main else None
+    verdict = verdict_of(main, site, record.mode) if main else None
     cases = list(verdict.cases) if verdict else []
     gaps += verdict.gaps if verdict else ()
     sessions = [main] if main else []
@@ -66,7 +66,7 @@ def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> Judged
         session, problem = _session(report)
         if session:
             sessions.append(session)
-            turn += verdict_of(session, site).cases
+            turn += verdict_of(session, site, record.mode).cases
         else:
             gaps.append(Gap("a report of single nodes is unreadable", RERUN, problem))
     gaps += [gap for case in turn for gap in case.gaps]

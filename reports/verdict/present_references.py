@@ -1,5 +1,6 @@
 """Judge a run by references that are newer than the run, and say what that changes."""
 
+import math
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -13,9 +14,6 @@ from reports.verdict.advice import measured
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 
-# ReFrame's error for a metric beyond its bounds.
-_OUT_OF_BOUNDS = "PerformanceError"
-
 
 def with_present_references(session: Session, site: Site) -> Session:
     """Return the session with the bounds that the site's references give its metrics now.
@@ -24,15 +22,12 @@ def with_present_references(session: Session, site: Site) -> Session:
     """
     site.require_references()
     references = SiteReferences(site.folder)
-    return _judged_by(session, references, site.name)
 
+    def of(session: Session) -> Session:
+        runs = tuple(tuple(_case(case, references, site.name) for case in run) for run in session.runs)
+        return replace(session, runs=runs, again=tuple(map(of, session.again)))
 
-def _judged_by(session: Session, references: SiteReferences, site: str) -> Session:
-    return replace(
-        session,
-        runs=tuple(tuple(_case(case, references, site) for case in run) for run in session.runs),
-        again=tuple(_judged_by(other, references, site) for other in session.again),
-    )
+    return of(session)
 
 
 def _case(case: Case, references: SiteReferences, site: str) -> Case:
@@ -42,32 +37,41 @@ def _case(case: Case, references: SiteReferences, site: str) -> Case:
     place = CasePlace(site, case.partition, case.environ, case.name)
     entries = references.of(case.reference_file, str(case.check_class), place)
     metrics = tuple(with_reference(metric, *entries.get(metric.name, (None, None))) for metric in case.metrics)
+    unknown = sorted(entries.keys() - {metric.name for metric in metrics} - {*case.unmeasured, *case.declared_metrics})
+    problem = f"{case.reference_file} names {', '.join(unknown)}, which this check does not measure" if unknown else ""
+    by_bounds = _failed_by_bounds(case)
     case = replace(
-        case, metrics=metrics, reference_problem="", first=case.first and _case(case.first, references, site)
+        case, metrics=metrics, reference_problem=problem, first=case.first and _case(case.first, references, site)
     )
-    # The first measurement of a job has no error of its own.
-    if case.result != "fail" or case.fail_phase != "performance" or case.error_type not in ("", _OUT_OF_BOUNDS):
+    if not by_bounds:
         return case
-    # ReFrame failed it by the former bounds only. Its files stay where ReFrame left those of failed cases.
+    # Its files stay where ReFrame left those of a failed case.
     return replace(case, result="pass", fail_phase="", fail_reason="", fail_info=None, outputdir=case.stagedir)
+
+
+def _failed_by_bounds(case: Case) -> bool:
+    """Return whether ReFrame failed a case by the recorded bounds alone: every metric has a value."""
+    if case.result != "fail" or case.fail_phase != "performance":
+        return False
+    values = {one.name: one.value for one in case.metrics if one.value is not None and math.isfinite(one.value)}
+    beyond = [
+        one for one in case.metrics if one.name in values and not one.bounds[0] <= values[one.name] <= one.bounds[1]
+    ]
+    return bool(beyond) and values.keys() >= {*case.declared_metrics, *(one.name for one in case.metrics)}
 
 
 def changes(before: Verdict, after: Verdict) -> tuple[str, ...]:
     """Return a line for the verdict, each case and each gap that differ, with the bounds that changed."""
     lines = [] if before.state is after.state else [f"verdict: {before.state.label} → {after.state.label}"]
-    earlier = {_key(case): case for case in before.cases}
-    for case in after.cases:
-        lines += _of_case(earlier.get(_key(case), case), case)
+    # The same session has the same cases in the same order.
+    for earlier, case in zip(before.cases, after.cases, strict=False):
+        lines += _of_case(earlier, case)
     for sign, gaps, others in (("gone", before.gaps, after.gaps), ("new", after.gaps, before.gaps)):
         known = {(gap.what, gap.place) for gap in others}
         lines += [
             f"{sign}: {gap.what}: {gap.place}".rstrip(": ") for gap in gaps if (gap.what, gap.place) not in known
         ]
     return tuple(lines)
-
-
-def _key(case: CaseVerdict) -> tuple[object, ...]:
-    return *case.case.identity, case.case.nodes, case.case.job_id
 
 
 def _of_case(before: CaseVerdict, after: CaseVerdict) -> Iterator[str]:

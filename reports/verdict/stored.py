@@ -1,12 +1,13 @@
 """Judge a run once, and keep the verdict in ``verdict.json`` beside its record (docs/record.md)."""
 
+import contextlib
 import pathlib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -27,6 +28,9 @@ from reports.verdict.suspects import SuspectNode
 SCHEMA = "kappa-verdict-1"
 
 
+_Place = Annotated[int, Meta(ge=0)]
+
+
 class StoredMetric(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict on a metric; its value and bounds are in the record."""
 
@@ -44,9 +48,9 @@ class StoredCase(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     title: str
-    session: int = 0
-    run: int = 0
-    case: int
+    session: _Place = 0
+    run: _Place = 0
+    case: _Place
     first: bool = False
     state: State
     metrics: tuple[StoredMetric, ...] = ()
@@ -78,13 +82,17 @@ class StoredVerdict(Struct, frozen=True, kw_only=True):
     cases: tuple[StoredCase, ...]
 
 
+# What a verdict and its file have in common.
+_OF_RUN = ("state", "mode", "mode_origin", "breadth", "gaps", "suspects", "not_provided", "left_by_budget")
+_OF_CASE = ("state", "gaps", "suspicion", "sets_aside", "stands_for")
+
+
 def keep_verdict(session: Session, site: Site) -> None:
     """Judge a run by the site's files that were kept with it, and write the verdict beside its record.
 
     :raises InputError: a file of the site is not usable, or the verdict cannot be written.
     """
-    folder = pathlib.Path(session.path).parent
-    verdict = judge(session, judging_site(folder, site.name) or site)
+    verdict = _judged_now(session, site)
     places: dict[int, dict[str, Any]] = {
         id(case): {"session": number, "run": at, "case": index, "first": first}
         for number, each in enumerate((session, *session.again))
@@ -96,45 +104,40 @@ def keep_verdict(session: Session, site: Site) -> None:
     def stored(attempt: CaseVerdict) -> StoredCase:
         return StoredCase(
             **places[id(attempt.case)],
+            **{name: getattr(attempt, name) for name in _OF_CASE},
             title=attempt.title,
-            state=attempt.state,
             metrics=tuple(
                 StoredMetric(name=one.metric.name, state=one.state, reason=one.reason, detail=one.detail)
                 for one in attempt.metrics
             ),
-            gaps=attempt.gaps,
-            suspicion=attempt.suspicion,
-            sets_aside=attempt.sets_aside,
-            stands_for=attempt.stands_for,
             other_attempts=tuple(map(stored, attempt.other_attempts)),
             elsewhere=tuple(map(stored, attempt.elsewhere)),
         )
 
-    write_record(
-        folder / VERDICT,
-        StoredVerdict(
-            reports=_reports(session),
-            state=verdict.state,
-            site=verdict.site.name if verdict.site else None,
-            mode=verdict.mode,
-            mode_origin=verdict.mode_origin,
-            breadth=verdict.breadth,
-            gaps=verdict.gaps,
-            suspects=verdict.suspects,
-            not_provided=verdict.not_provided,
-            left_by_budget=verdict.left_by_budget,
-            cases=tuple(map(stored, verdict.cases)),
-        ),
+    document = StoredVerdict(
+        **{name: getattr(verdict, name) for name in _OF_RUN},
+        reports=_reports(session),
+        site=verdict.site.name if verdict.site else None,
+        cases=tuple(map(stored, verdict.cases)),
     )
+    write_record(pathlib.Path(session.path).with_name(VERDICT), document)
 
 
-def verdict_of(session: Session, site: Site) -> Verdict:
-    """Return the verdict on a run of ``site``: the stored one, or else judge by the files that were kept with it.
+def _judged_now(session: Session, site: Site | None, mode: str | None = None, problem: str = "") -> Verdict:
+    """Judge by the files that were kept with the run, or else by ``site``; parameters as ``judge``."""
+    kept = judging_site(pathlib.Path(session.path).parent, ", ".join(session.systems))
+    return replace(judge(session, kept or site, mode, problem), site=site or kept)
 
-    :raises InputError: as ``judge_report``.
+
+def verdict_of(session: Session, site: Site | None, mode: str | None = None, problem: str = "") -> Verdict:
+    """Return the verdict on a run: the stored one, or else judge by the files that were kept with it, or by ``site``.
+
+    :param mode: of a session that recorded none.
+    :param problem: why the site is unknown.
+    :raises InputError: the stored verdict or a file of the site is not usable.
     """
-    folder = pathlib.Path(session.path).parent
-    return _stored(session) or judge(session, judging_site(folder, site.name) or site)
+    stored = _stored(session)
+    return replace(stored, site=site) if stored else _judged_now(session, site, session.mode or mode, problem)
 
 
 def _reports(session: Session) -> tuple[str, ...]:
@@ -144,45 +147,37 @@ def _reports(session: Session) -> tuple[str, ...]:
 def judge_report(
     run: pathlib.Path, site: Site | None = None, mode: str | None = None, *, again: bool = False
 ) -> Verdict:
-    """Return the verdict on the report ``run``, or on the newest report in that folder.
-
-    Without ``verdict.json`` it is judged now, by the site's files that were kept with it, or else by the present ones.
+    """Return the verdict on the report ``run``, or on the newest report in that folder (see ``verdict_of``).
 
     :param site: judge by its files instead.
     :param mode: judge by this mode instead.
     :param again: judge by the present files and references of the site, and say what changed.
     :raises InputError: the record or a file of the site is not usable, or the site has no such mode.
     """
-    session, given = load_session(run), site is not None
-    stored = None if mode or (site and not again) else _stored(session)
-    problem = ""
-    if site is None:
-        kept = None if again else judging_site(pathlib.Path(session.path).parent, ", ".join(session.systems))
+    session = load_session(run)
+    present, problem = site, ""
+    if present is None:
         try:
-            site = kept or Site(find_site(session.systems))
+            present = Site(find_site(session.systems))
         except SiteUnknownError as err:
             problem = str(err)
-    if again and site is None:
-        raise InputError(f"--again needs the present site: {problem}; give the site's folder with --site")
-    if site and mode is not None and mode not in site.modes:
-        raise InputError(f"--mode {mode}: {site.path} has no check in this mode; {modes_of(site)}")
-    if again and site:
-        before = replace(stored, site=site) if stored else judge(session, site, mode)
-        verdict = judge(with_present_references(session, site), site, mode)
+    if present and mode is not None and mode not in present.modes:
+        raise InputError(f"--mode {mode}: {present.path} has no check in this mode; {modes_of(present)}")
+    judged_by: list[pathlib.Path] = []
+    if again:
+        if present is None:
+            raise InputError(f"--again needs the present site: {problem}; give the site's folder with --site")
+        before = _judged_now(session, present, mode) if mode else verdict_of(session, present)
+        verdict = judge(with_present_references(session, present), present, mode)
         verdict = replace(verdict, changes=changes(before, verdict))
+    elif site:
+        verdict = judge(session, site, mode)
+    elif mode:
+        verdict = _judged_now(session, present, mode, problem)
     else:
-        verdict = replace(stored, site=site) if stored else judge(session, site, mode, problem)
-    judged_by = () if given or again else _changed_since(session)
-    return replace(verdict, judged_by=judged_by, acknowledged=_acknowledged(session))
-
-
-def _changed_since(session: Session) -> tuple[pathlib.Path, ...]:
-    """Return the files that judged the run, if the site's present ones differ."""
-    try:
-        present = Site(find_site(session.systems))
-    except SiteUnknownError:
-        return ()
-    return tuple(changed_since(present, pathlib.Path(session.path).parent))
+        verdict = verdict_of(session, present, problem=problem)
+        judged_by = changed_since(present, pathlib.Path(session.path).parent) if present else []
+    return replace(verdict, judged_by=tuple(judged_by), acknowledged=_acknowledged(session))
 
 
 def _stored(session: Session) -> Verdict | None:
@@ -201,19 +196,7 @@ def _stored(session: Session) -> Verdict | None:
         cases = tuple(_attempt(case, (session, *session.again)) for case in stored.cases)
     except LookupError as err:
         raise InputError(f"{clean(str(path))}: {err}; remove this file, and Kappa judges the run again") from None
-    return Verdict(
-        session=session,
-        site=None,
-        mode=stored.mode,
-        mode_origin=stored.mode_origin,
-        state=stored.state,
-        cases=cases,
-        gaps=stored.gaps,
-        not_provided=stored.not_provided,
-        suspects=stored.suspects,
-        breadth=stored.breadth,
-        left_by_budget=stored.left_by_budget,
-    )
+    return Verdict(session=session, site=None, cases=cases, **{name: getattr(stored, name) for name in _OF_RUN})
 
 
 def _attempt(stored: StoredCase, sessions: Sequence[Session]) -> CaseVerdict:
@@ -225,29 +208,22 @@ def _attempt(stored: StoredCase, sessions: Sequence[Session]) -> CaseVerdict:
     if tuple(one.name for one in stored.metrics) != tuple(metric.name for metric in case.metrics):
         raise LookupError(f"{stored.title}: its metrics are not those of the record")
     return CaseVerdict(
+        **{name: getattr(stored, name) for name in _OF_CASE},
         case=case,
-        state=stored.state,
         metrics=tuple(
             MetricVerdict(metric, one.state, one.reason, one.detail)
             for metric, one in zip(case.metrics, stored.metrics, strict=True)
         ),
-        gaps=stored.gaps,
-        suspicion=stored.suspicion,
         other_attempts=tuple(_attempt(one, sessions) for one in stored.other_attempts),
         elsewhere=tuple(_attempt(one, sessions) for one in stored.elsewhere),
-        sets_aside=stored.sets_aside,
-        stands_for=stored.stands_for,
     )
 
 
 def _case(stored: StoredCase, sessions: Sequence[Session]) -> Case:
-    place = stored.session, stored.run, stored.case
-    if min(place) >= 0 and stored.session < len(sessions) and stored.run < len(sessions[stored.session].runs):
-        run = sessions[stored.session].runs[stored.run]
-        case = run[stored.case] if stored.case < len(run) else None
-        case = case.first if case and stored.first else case
-        if case:
-            return case
+    with contextlib.suppress(IndexError):
+        case = sessions[stored.session].runs[stored.run][stored.case]
+        if found := case.first if stored.first else case:
+            return found
     raise LookupError(f"{stored.title}: the record has no such case")
 
 

@@ -4,6 +4,7 @@
 have ended. Where it is missing, as after a plain ``reframe -r``, the reports give the same record.
 """
 
+import hashlib
 import itertools
 import json
 import math
@@ -83,9 +84,14 @@ def _recorded(report: pathlib.Path) -> Session | None:
     if record is None or record.made_from != _sizes(report):
         return None
     folder = str(report.parent)
-    return _with_paths(
+    session = _with_paths(
         record.session, lambda path: os.path.join(folder, path[len(_HERE) :]) if path.startswith(_HERE) else path
     )
+    # A received record may name any file.
+    force_setattr(session, "path", clean(str(report)))
+    for other in session.again:
+        force_setattr(other, "path", str(report.parent / CONFIRMATIONS / pathlib.PurePath(other.path).name))
+    return session
 
 
 def _from_reports(report: pathlib.Path) -> Session:
@@ -95,7 +101,16 @@ def _from_reports(report: pathlib.Path) -> Session:
 
 
 def _confirmations(report: pathlib.Path) -> list[pathlib.Path]:
-    return sorted((report.parent / CONFIRMATIONS).glob("*.json"))
+    return sorted(filter(pathlib.Path.is_file, (report.parent / CONFIRMATIONS).glob("*.json")))
+
+
+def hashes_of(report: pathlib.Path) -> list[str]:
+    """Return the SHA-256 of the run's report and of the reports of its re-measurements.
+
+    :raises InputError: one of them cannot be read.
+    """
+    texts = [read(path, clean(str(path))) for path in (report, *_confirmations(report))]
+    return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
 
 def _sizes(report: pathlib.Path) -> dict[str, int]:

@@ -57,7 +57,6 @@ class RecordedCase(CheckedCase, frozen=True, kw_only=True):
 
 #: Fields that only Kappa's checks have: other checks may use the names with another meaning.
 KAPPA_FIELDS = frozenset(RecordedCase.__struct_fields__) - {*ReframeCase.__struct_fields__, "perfvalues"}
-_OF_METRICS = frozenset(RecordedCase.__struct_fields__) - frozenset(CheckedCase.__struct_fields__)
 
 
 class Run(Struct, frozen=True):
@@ -193,9 +192,17 @@ def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -
     # The case as if its job had not re-measured, which it did because of out-of-bounds figures or an odd node.
     failed = any(figure.failed for figure in before.perfvalues.values())
     measured = {name: value for name, value in asdict(before).items() if name != "perfvalues"}
-    first = replace(case, **measured, metrics=_metrics(entry, before.perfvalues), scaling=None,
-                    result="fail" if failed else "pass", fail_phase="performance" if failed else "", fail_reason="",
-                    stagedir=case.folder and str(pathlib.PurePath(case.folder, FIRST_FOLDER)))  # fmt: skip
+    first = replace(
+        case,
+        **measured,
+        metrics=_metrics(entry, before.perfvalues),
+        scaling=None,
+        result="fail" if failed else "pass",
+        fail_phase="performance" if failed else "",
+        fail_reason="",
+        fail_info=None,
+        stagedir=case.folder and str(pathlib.PurePath(case.folder, FIRST_FOLDER)),
+    )
     return replace(case, first=first, purpose=case.purpose or SAME_ALLOCATION)
 
 

@@ -18,7 +18,7 @@ from kappa.core.vocabulary.modes import MODES
 #: Folder of a run with a copy of the site's files by which the run was judged.
 JUDGED_BY = "judged_by"
 _JUDGING = (site_file.FILE, expected.FILE)
-_SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class SiteUnknownError(LookupError):

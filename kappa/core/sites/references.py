@@ -18,8 +18,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import Path, YamlFile, require_sound
-from kappa.core.ground.errors import suggestion
+from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.record.evidence import ReferenceSource
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
@@ -27,6 +28,8 @@ from kappa.core.vocabulary.keys import said
 
 MAX_BYTES = 16 * 2**20
 INDEX, SOURCES = "$index", "$sources"
+# Of a file of references, which a record may name.
+_FILE = re.compile(r"[a-z_]{1,40}\.yaml")
 # ReFrame's name of a case: Class %parameter=value ….
 _PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")
 
@@ -109,13 +112,18 @@ def keys_of(entry: Any, place: CasePlace) -> tuple[str, ...] | None:
 
 
 def _key_for(entry: Any, value: str) -> str:
-    """Return the key of ``entry`` for ``value``: the value itself, or a regular expression that matches all of it."""
+    """Return the key of ``entry`` for ``value``: the value itself, or a regular expression that matches it."""
     if isinstance(entry, dict) and value not in entry:
         for key in entry:
             with contextlib.suppress(re.error):
-                if isinstance(key, str) and re.fullmatch(key, value):
+                if isinstance(key, str) and _matches(key, value):
                     return key
     return value
+
+
+def _matches(key: str, value: str) -> bool:
+    """As ReFrame 4.10 does: an alternative of the key without parentheses matches a part of the value, too."""
+    return re.match(f"^{key}$", value) is not None
 
 
 class SiteReferences:
@@ -127,12 +135,13 @@ class SiteReferences:
     @functools.cache  # noqa: B019 (as long as a verdict)
     def _document(self, name: str) -> Any:
         path = self._folder / "references" / name
-        return YamlFile(path, MAX_BYTES).value if pathlib.PurePath(name).name == name and path.is_file() else {}
+        return YamlFile(path, MAX_BYTES).value if _FILE.fullmatch(name) and path.is_file() else {}
 
     def of(self, file: str, check: str, place: CasePlace) -> dict[str, tuple[list[Any], ReferenceSource | None]]:
         """Return metric -> ``[value, lower, upper, unit]`` of a case, with the source.
 
         :param file: the name of the reference file that the case recorded.
+        :raises InputError: a reference is not one of these lists.
         """
         document = self._document(file)
         entry = document.get(check, {}) if isinstance(document, dict) else {}
@@ -143,11 +152,15 @@ class SiteReferences:
             entry = entry.get(key, {}) if isinstance(entry, dict) else {}
         dotted = ".".join((check, *(place.known[key] for key in document[check].get(INDEX, ())))) if entry else check
         sources = read_sources(self._folder / "references" / file) if entry else ()
-        return {
-            metric: (reference, _recorded_source(sources, f"{dotted}.{metric}"))
-            for metric, reference in entry.items()
-            if metric != INDEX
-        }
+        found = {}
+        for metric, reference in entry.items():
+            if metric != INDEX:
+                with_bounds = isinstance(reference, list) and len(reference) > 2
+                if not with_bounds or not all(isinstance(one, int | float | None) for one in reference[:3]):
+                    where = clean(f"{self._folder / 'references' / file}: {dotted}.{metric}")
+                    raise InputError(f"{where}: expected [value, lower bound, upper bound, unit], found {reference!r}")
+                found[metric] = reference, _recorded_source(sources, f"{dotted}.{metric}")
+        return found
 
 
 def _recorded_source(sources: Iterable[Source], dotted: str) -> ReferenceSource | None:
@@ -261,7 +274,7 @@ def _matched(file: YamlFile, at: Path, key: str, parameter: str, values: list[st
     if key in values:
         return [key]
     try:
-        found = [value for value in values if re.match(f"^{key}$", value)]
+        found = [value for value in values if _matches(key, value)]
         useless = next((word for word, pattern in _alternatives(key) if not _any_match(pattern, values)), None)
     except re.error as err:
         file.refuse(at, f"not a valid regular expression: {err}")
@@ -273,7 +286,7 @@ def _matched(file: YamlFile, at: Path, key: str, parameter: str, values: list[st
 
 
 def _any_match(pattern: str, values: Iterable[str]) -> bool:
-    return any(re.match(f"^{pattern}$", value) for value in values)
+    return any(_matches(pattern, value) for value in values)
 
 
 def _alternatives(pattern: str) -> Iterator[tuple[str, str]]:

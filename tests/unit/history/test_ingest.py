@@ -434,3 +434,13 @@ def test_what_got_into_a_former_history_breaks_no_later_reading(tmp_path, hostil
     (tmp_path / "hostile.parquet").rename(history / "month=9999-12" / path.name)
     (series,) = History(history).series(10)
     assert series.values.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_damaged_confirmation_is_named_and_its_run_is_in_the_history(tmp_path):
+    path = write(tmp_path / "runs", 0, night(0, [latency(value=7.5)]))
+    damaged = path.parent / "confirmations/same-nodes-1.json"
+    damaged.parent.mkdir()
+    damaged.write_text("{", encoding="utf-8")
+    done = ingest(reports_in([tmp_path / "runs"]), tmp_path / "history")
+    assert (done.sessions, values(tmp_path / "history")) == (1, [7.5])
+    assert str(damaged) in done.damaged[0]

@@ -97,3 +97,23 @@ def test_those_who_may_read_the_report_may_read_the_record(run):
     path.chmod(0o640)
     keep_record(path)
     assert (path.parent / RECORD).stat().st_mode & 0o777 == 0o640
+
+
+def test_received_record_names_no_other_report(run, tmp_path):
+    path = run(latency(), uuid="first")
+    again = path.parent / "confirmations/same-nodes-1.json"
+    again.parent.mkdir()
+    again.write_text(json.dumps(report([latency()], uuid="again", confirms="first", purpose="same-nodes")))
+    keep_record(path)
+    text = (path.parent / RECORD).read_text()
+    (path.parent / RECORD).write_text(text.replace('"./', f'"{tmp_path}/victim/'))
+    session = load_session(path)
+    assert [session.path, session.again[0].path] == [str(path), str(again)]
+
+
+def test_dangling_link_among_the_confirmations_is_no_report(run):
+    path = run(latency(), uuid="first")
+    keep_record(path)
+    (path.parent / "confirmations").mkdir()
+    (path.parent / "confirmations/same-nodes-1.json").symlink_to("/nowhere")
+    assert load_session(path).again == ()

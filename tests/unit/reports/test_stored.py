@@ -7,17 +7,20 @@ import sys
 from collections import Counter
 
 import pytest
+from msgspec import structs
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import keep_record
 from kappa.core.record.runs import RECORD, RUN_REPORT, VERDICT
-from kappa.core.sites.load import JUDGED_BY
+from kappa.core.sites.load import JUDGED_BY, Site
+from kappa.core.sites.references import CasePlace, SiteReferences
 from reports.verdict.judge import judge
 from reports.verdict.state import State
-from reports.verdict.stored import judge_report, keep_verdict
+from reports.verdict.stored import judge_report, keep_verdict, verdict_of
 from tests.unit.reports.samples import (
     DATA,
+    EXPECTED,
     REPOSITORY,
     SITE,
     ToldSite,
@@ -187,8 +190,71 @@ def test_again_names_what_is_missing_now(site, tmp_path):
     assert [line for line in found.changes if line.startswith("new: expected in mode nightly")]
 
 
+def test_again_keeps_a_failure_that_no_bound_made(site, tmp_path):
+    entry = latency(value=600, fail_phase="performance", fail_info={"exc_type": "PerformanceError"})
+    entry["declared_metrics"] = ["latency_8B", "latency_1M"]
+    (tmp_path / "run").mkdir()
+    kept(complete(entry), tmp_path / "run")
+    assert judge_report(tmp_path / "run", site(90), again=True).state is State.FAIL
+
+
+def test_again_names_a_case_whose_other_attempt_counts_now(site, tmp_path):
+    slow = {"fail_phase": "performance", "fail_info": {"exc_type": "PerformanceError"}, "hashcode": "1"}
+    first, again = latency(value=900, jobid="100", **slow), latency(value=900, jobid="200", **slow)
+    (tmp_path / "run").mkdir()
+    kept(report([case("PartitionState"), first], uuid="u1"), tmp_path / "run", ("same-nodes", again))
+    found = judge_report(tmp_path / "run", site(500), again=True)
+    assert [line for line in found.changes if "OsuLatency" in line and "FAIL → ✔ PASS" in line]
+
+
+def test_again_without_a_stored_verdict_compares_with_the_kept_files(tmp_path):
+    loaded(complete(), tmp_path)
+    kept_site(tmp_path, "left_out: []\n")
+    found = judge_report(tmp_path, Site(REPOSITORY / "site_configs/embedded"), again=True)
+    assert [line for line in found.changes if line.startswith("gone: a feature is missing without a reason")]
+
+
+def kept_site(folder, expected):
+    """Keep the embedded site's files with a run, but these exceptions."""
+    of_site = folder / JUDGED_BY / "embedded"
+    of_site.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "site_configs/embedded/site.yaml", of_site)
+    (of_site / "expected.yaml").write_text(expected)
+
+
 def test_former_run_is_judged_by_its_kept_files(tmp_path):
     loaded(complete(), tmp_path)
-    folder = tmp_path / JUDGED_BY / "embedded"
-    shutil.copytree(REPOSITORY / "site_configs/cpu-infiniband", folder)
-    assert judge_report(tmp_path).site.folder == folder
+    now = judge_report(tmp_path)
+    kept_site(tmp_path, "left_out: []\n")
+    then = judge_report(tmp_path)
+    assert len(then.gaps) > len(now.gaps)
+    assert then.site.folder == now.site.folder
+    assert [path.name for path in then.judged_by] == ["expected.yaml"]
+
+
+def test_night_without_a_mode_in_its_report_is_judged_by_its_mode(tmp_path):
+    session = loaded(complete(), tmp_path)
+    nothing = structs.replace(session, mode=None)
+    modes = {"nightly": EXPECTED, "full": {"compute/stream": ("cpu",)}}
+    assert verdict_of(nothing, ToldSite(modes), "full").mode == "full"
+    assert verdict_of(session, ToldSite(modes), "full").mode == "nightly"
+
+
+@pytest.mark.parametrize("key", ["two_nodes", "two|same_s|other_s", "(two|one)_nodes", "two.*"])
+def test_key_of_a_reference_matches_as_in_reframe(key, tmp_path):
+    text = REFERENCES.format(upper=0.5).replace("two_nodes:", f"{key}:")
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references/network.yaml").write_text(text)
+    place = CasePlace("embedded", "cpu", "packaged", "OsuLatency %placement=two_nodes")
+    (entry, source) = SiteReferences(tmp_path).of("network.yaml", "OsuLatency", place)["latency_8B"]
+    assert (entry[0], source.source) == (10, "vendor")
+
+
+@pytest.mark.parametrize("entry", ["5", '["$xfail", why, [1, 2, 3, us]]', "[1, a, 2, us]"])
+def test_reference_without_bounds_is_refused(entry, tmp_path):
+    (tmp_path / "references").mkdir()
+    text = REFERENCES.format(upper=0.5).replace("[10, null, 0.5, us]", entry)
+    (tmp_path / "references/network.yaml").write_text(text)
+    place = CasePlace("embedded", "cpu", "packaged", "OsuLatency %placement=two_nodes")
+    with pytest.raises(InputError, match=r"network\.yaml: OsuLatency.*latency_8B: expected \[value"):
+        SiteReferences(tmp_path).of("network.yaml", "OsuLatency", place)
