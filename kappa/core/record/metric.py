@@ -57,16 +57,18 @@ def metric_of(name: str, figure: Figure, **facts: Any) -> Metric:
             lower, upper = absolute_bounds(reference, figure.lower, figure.upper)
         except ValueError as err:
             problem = str(err)
-    number = isinstance(figure.value, float)
+    # A check that has just run may have a whole number.
+    value = figure.value
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     return Metric(
         name=name,
-        value=figure.value if isinstance(figure.value, float) else None,
+        value=number,
         unit=figure.unit or "",
         reference=reference,
         lower=lower if math.isfinite(lower) else None,
         upper=upper if math.isfinite(upper) else None,
         result=figure.result or "",
-        raw="" if number or figure.value is None else one_line(str(figure.value), 40),
+        raw="" if value is None or number is not None else one_line(str(value), 40),
         problem=problem,
         **facts,
     )

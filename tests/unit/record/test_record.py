@@ -7,7 +7,9 @@ import shutil
 import pytest
 
 from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import Figure
 from kappa.core.record.load import keep_record, load_session
+from kappa.core.record.metric import metric_of
 from kappa.core.record.runs import RECORD, RUN_REPORT
 from tests.unit.reports.samples import DATA, latency, report
 
@@ -117,3 +119,11 @@ def test_dangling_link_among_the_confirmations_is_no_report(run):
     (path.parent / "confirmations").mkdir()
     (path.parent / "confirmations/same-nodes-1.json").symlink_to("/nowhere")
     assert load_session(path).again == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "raw"), [(4, 4.0, ""), (4.5, 4.5, ""), (True, None, "True"), ("4", None, "4"), (None, None, "")]
+)
+def test_metric_of_a_check_that_just_ran(value, number, raw):
+    found = metric_of("m", Figure(value, 0, None, None, "nodes"))
+    assert (found.value, found.raw) == (number, raw)
