@@ -50,7 +50,7 @@ def results(tmp_path):
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "run-report.json").write_text(json.dumps(complete(latency(value=900))))
-    for name in ("report.html", "verdict.json"):
+    for name in ("report.html", "run.json"):
         (folder / name).write_text("old")
     return folder
 
@@ -75,9 +75,9 @@ def test_a_page(results):
 
 @STATES
 def test_a_verdict_for_machines(results, state, why):
-    done = reports(state, results, "show", results / "run-report.json", "--json", results / "verdict.json")
+    done = reports(state, results, "show", results / "run-report.json", "--json", results / "run.json")
     clear(done, why)
-    assert "left verdict.json 3\n" in done.stdout
+    assert "left run.json 3\n" in done.stdout
 
 
 @STATES

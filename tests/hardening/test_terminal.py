@@ -35,7 +35,7 @@ def test_hostile_json_is_a_message_and_no_verdict(tmp_path, capsys, text):
 
 
 def test_a_report_without_end_is_refused(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("kappa.core.record.load.MAX_REPORT_BYTES", 1000)
+    monkeypatch.setattr("kappa.core.record.reframe_report.MAX_REPORT_BYTES", 1000)
     path = tmp_path / "run-report.json"
     path.write_text(" " * 1001)
     assert main(["show", str(path)]) == 2

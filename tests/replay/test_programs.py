@@ -113,7 +113,7 @@ def test_each_case_gives_its_figures_again_from_its_kept_output(session):
     """Also where ReFrame left the output in the stage folder, because the case failed."""
     compared = set()
     for case in load_session(session / "report.json").runs[0]:
-        if case.perfvalues:
+        if case.metrics:
             assert list(differences(case, Path(case.folder))) == [], case.title
             compared.add(case.check_class)
     assert compared == {one.check for one in TABLE}

@@ -6,6 +6,7 @@ import re
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.documents import SIZE_LIMIT, require_sound
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES, only_site
 from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
 from kappa.core.sites import derivation, expected, site_file
@@ -50,14 +51,23 @@ def keep_judging_files(site: "Site", run: pathlib.Path) -> None:
     """
     folder = run / JUDGED_BY / site.folder.resolve().name
     for name, text in site.judging_files.items():
-        make_folder(folder)
+        make_folder((folder / name).parent)
         write_atomically(folder / name, text)
 
 
 def judging_site(run: pathlib.Path, name: str) -> "Site | None":
-    """Return the site with the files by which the run in the folder ``run`` was judged; ``None`` if none were kept."""
-    folder = run / JUDGED_BY / name
-    return Site(folder) if _SITE_NAME.fullmatch(name) and folder.is_dir() else None
+    """Return the site with the files by which the run in the folder ``run`` was judged.
+
+    Return ``None`` if they were not kept or are not complete: earlier versions kept no fabrics.
+    """
+    kept = Site(run / JUDGED_BY / name)
+    if not _SITE_NAME.fullmatch(name) or not kept.folder.is_dir():
+        return None
+    try:
+        kept.require_expectations()
+    except InputError:
+        return None
+    return kept
 
 
 def changed_since(site: "Site", run: pathlib.Path) -> list[pathlib.Path]:
@@ -98,7 +108,8 @@ class Site:
     @functools.cached_property
     def judging_files(self) -> dict[str, str]:
         """The text of each file that a verdict reads, by its name."""
-        found = {name: _text(self.folder / name) for name in _JUDGING}
+        fabrics = (f"fabrics/{path.name}" for path in sorted(self.folder.glob("fabrics/*.yaml")))
+        found = {name: _text(self.folder / name) for name in (*_JUDGING, *fabrics)}
         return {name: text for name, text in found.items() if text is not None}
 
     @functools.cached_property

@@ -13,7 +13,7 @@ from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import keep_record
 from kappa.core.record.runs import RECORD, RUN_REPORT, VERDICT
-from kappa.core.sites.load import JUDGED_BY, Site
+from kappa.core.sites.load import JUDGED_BY, Site, judging_site, keep_judging_files
 from kappa.core.sites.references import CasePlace, SiteReferences
 from reports.verdict.judge import judge
 from reports.verdict.state import State
@@ -230,6 +230,16 @@ def test_former_run_is_judged_by_its_kept_files(tmp_path):
     assert len(then.gaps) > len(now.gaps)
     assert then.site.folder == now.site.folder
     assert [path.name for path in then.judged_by] == ["expected.yaml"]
+
+
+@pytest.mark.parametrize("fabrics", [True, False], ids=["kept", "by an earlier version"])
+def test_simulated_run_is_judged_by_its_fabrics(fabrics, tmp_path):
+    simulated = Site(REPOSITORY / "site_configs/simulated")
+    keep_judging_files(simulated, tmp_path)
+    if not fabrics:
+        shutil.rmtree(tmp_path / JUDGED_BY / "simulated/fabrics")
+    kept_one = judging_site(tmp_path, "simulated")
+    assert kept_one.modes == simulated.modes if fabrics else kept_one is None
 
 
 def test_night_without_a_mode_in_its_report_is_judged_by_its_mode(tmp_path):
