@@ -137,7 +137,9 @@ def verdict_of(session: Session, site: Site | None, mode: str | None = None, pro
     :raises InputError: the stored verdict or a file of the site is not usable.
     """
     stored = _stored(session)
-    return replace(stored, site=site) if stored else _judged_now(session, site, session.mode or mode, problem)
+    if stored:
+        return replace(stored, site=site)
+    return _judged_now(session, site, None if session.mode else mode, problem)
 
 
 def _reports(session: Session) -> tuple[str, ...]:

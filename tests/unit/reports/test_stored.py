@@ -222,6 +222,15 @@ def kept_site(folder, expected):
     (of_site / "expected.yaml").write_text(expected)
 
 
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "judged now"])
+def test_mode_is_the_one_of_the_session(stored, tmp_path):
+    kept(complete(), tmp_path)
+    if not stored:
+        (tmp_path / VERDICT).unlink()
+    assert judge_report(tmp_path).mode_origin == "of the session"
+    assert judge_report(tmp_path, mode="smoke").mode_origin == "given"
+
+
 def test_former_run_is_judged_by_its_kept_files(tmp_path):
     loaded(complete(), tmp_path)
     now = judge_report(tmp_path)
