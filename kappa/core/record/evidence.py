@@ -190,7 +190,7 @@ class Census(Struct, frozen=True):
     partitions: dict[str, CensusPartition] = {}
 
 
-class ReferenceSource(Struct, frozen=True):
+class ReferenceSource(Struct, frozen=True, gc=False):
     """The source of a reference: contract, vendor, theoretical, learned or simulated.
 
     For a learned reference, ``finds_in_a_run`` and ``finds_in_a_week`` are the slow-downs, as a share, that its bound
@@ -205,7 +205,7 @@ class ReferenceSource(Struct, frozen=True):
     finds_in_a_week: float | None = None
 
 
-class Origin(Struct, frozen=True, omit_defaults=True):
+class Origin(Struct, frozen=True, omit_defaults=True, gc=False):
     """Facts that can explain a change of a figure. ``sha256`` is the executable's; ``files`` maps other programs and
     libraries to theirs."""
 
@@ -228,7 +228,7 @@ class SpackSpec(Struct, frozen=True, omit_defaults=True):
     mpi: str = ""
 
 
-class Provenance(Origin, frozen=True, omit_defaults=True):
+class Provenance(Origin, frozen=True, omit_defaults=True, gc=False):
     """The origin of a result, as the job recorded it on its first node.
 
     ``spec`` is the executable's. ``other_jobs`` are the numbers of jobs that also had some of its nodes at its start.

@@ -11,7 +11,8 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.record.evidence import Figure, ReferenceSource
 
 
-class Metric(Struct, frozen=True, omit_defaults=True, kw_only=True):
+# Without garbage collection: it has no cycles, and a large run has tens of thousands.
+class Metric(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """A measured value with its reference.
 
     ``value`` is ``None`` if none was measured. ``lower`` and ``upper`` are the bounds in the metric's unit, ``None``
