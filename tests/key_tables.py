@@ -14,8 +14,8 @@ from kappa.core.vocabulary.check_pages import as_markdown
 from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import MODES
-from kappa.core.vocabulary.node_facts import NODE_FACTS
 from kappa.core.vocabulary.rules import EVIDENCE, Keep, QuarantineRule
+from kappa.node.table import FACTS
 
 _MOST_NAMES = 6
 _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
@@ -44,8 +44,8 @@ def site_reference(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
         ),
         "facts of a node": as_markdown(
             [
-                ("fact", "unit", "meaning", "a node is odd if the value"),
-                *((f"`{name}`", fact.unit, fact.meaning, fact.rule.value) for name, fact in NODE_FACTS.items()),
+                ("fact", "unit", "meaning", "a node is odd if the value", "the same on"),
+                *((f"`{fact.name}`", fact.unit, fact.meaning, fact.rule.value, fact.same_on) for fact in FACTS),
             ]
         ),
     }

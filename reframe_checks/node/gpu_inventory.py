@@ -1,6 +1,5 @@
 """Check that every GPU that the site states is visible to a job on every node, and that all GPUs are equal."""
 
-import shlex
 from collections import Counter
 
 import reframe as rfm
@@ -8,18 +7,18 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.node_program import AsksNodes
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.parsers import gpu
 
 
 @rfm.simple_test
-class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
+class GpuInventory(AsksNodes, OncePerPartition, OnEachNode, SystemCheck):
     descr = "Compares number, model, driver, memory, ECC and PCIe link of all GPUs; finds missing and different GPUs"
     family = "node/gpu"
     estimated_s = 5
     needs_partition = ["nvidia"]
     tags = {"smoke"}
-    sourcesdir = "src"
     programs = ["nvidia-smi"]
     informational = ["gpus_slowed_down"]
     hint = "check `nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
@@ -32,8 +31,7 @@ class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
     def command_line(self):
         promised = self.current_partition.extras.get("gpus_per_node")
         self.num_gpus_per_node = self.stated("extras/gpus_per_node", promised)
-        self.executable = "bash"
-        self.executable_opts = ["./gpu_inventory.sh", gpu.REQUIRED, *map(shlex.quote, gpu.OPTIONAL)]
+        self.ask(["gpu.*"])
 
     @rfmb.sanity_function
     def gpus_are_alike(self):

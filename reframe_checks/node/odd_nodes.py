@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from kappa.core.vocabulary.node_facts import Bound, Rule, Value, fact_of
+from kappa.core.vocabulary.node_facts import Bound, Value
+from kappa.node.table import Rule, fact_of
 
 #: One fact: node -> value.
 Column = Mapping[str, Value]

@@ -1,10 +1,8 @@
 """Health, uniformity and cleanness of the nodes of a partition."""
 
-import importlib.util
 import os
 import pathlib
 import pwd
-import shlex
 import statistics
 
 import msgspec
@@ -14,17 +12,25 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.features import parallel
-from kappa.core.vocabulary.node_facts import Bound, Value, fact_of, kinds_not_told
+from kappa.core.vocabulary.node_facts import Bound, Value, kinds_not_told
+from kappa.node.facts import names
+from kappa.node.table import fact_of
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.job_files import runs_in_slurm
+from reframe_checks.base.node_program import AsksNodes
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.node.odd_nodes import figures, oddities
 from reframe_checks.parsers import job_scripts, slurm
 
-# The login node's facts about users and nodes come from the same code as the nodes' facts.
-
-_NAMES = pathlib.Path(__file__).parent / "src/node_facts/names.py"
 SAMPLE = 20
+#: The compared facts: all but those of software, which SoftwareInventory compares, and of a site's description.
+FACTS = [
+    f"{subject}.*" for subject in (
+        "identity", "kernel", "system", "firmware", "cpu", "module", "memory", "limit", "task", "setting", "variable",
+        "program", "net", "tcp", "conntrack", "ib", "pcie", "error", "power", "left", "file", "network_mount", "disk",
+        "mount", "account", "user", "lookup", "way", "taken", "host",
+    )
+] + ["preloaded", "interpreter", "network_mounts.more"]  # fmt: skip
 
 
 def users_that_matter(listed: list[str]) -> list[str]:
@@ -51,10 +57,6 @@ def _neighbours(homes: pathlib.Path) -> list[str]:
 
 def facts_of_login_node(users: list[str], nodes: list[str]) -> dict[str, Value]:
     """Return the accounts of users, and the addresses of nodes that the login node can resolve: fact -> value."""
-    spec = importlib.util.spec_from_file_location("names_of_nodes", _NAMES)
-    assert spec is not None and spec.loader is not None
-    names = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(names)
     addresses = {f"host.{node}": names.address(node) for node in nodes}
     return {**names.accounts(users), **{name: address for name, address in addresses.items() if address is not None}}
 
@@ -71,11 +73,11 @@ OF_THE_MACHINE = ("identity.boot_id",)
 
 
 @rfm.simple_test
-class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
+class PartitionHealth(AsksNodes, OncePerPartition, OnEachNode, SystemCheck):
     """Compare the nodes of a partition with each other and with the site's values, and check that they are clean.
 
-    One job runs a task on each node, which reports the node's facts (``src/node_facts``, a module for each subject).
-    Slurm reports its own values for all nodes. ``kappa.core.vocabulary.node_facts`` defines how each fact is compared.
+    One job runs a task on each node, which reports the node's facts. Slurm reports its own values for all nodes.
+    ``kappa.node.table`` defines how each fact is compared.
     The site's ``node_facts`` give values that every node must have. Clocks are compared with their median (Cristian
     1989: half of the shortest round trip bounds the error).
     """
@@ -87,8 +89,7 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     family = "node/health"
     measured_s = 2
     tags = {"smoke"}
-    sourcesdir = "src"
-    programs = ["./node_probe.py"]
+    programs = ["./kappa-node"]
     steady = ["memory_spread", "free_space_min"]
     not_provided = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = "check the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
@@ -103,13 +104,8 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
             self.prerun_cmds = [*self.prerun_cmds, SHOW_NODES]
         if self.job.launcher.registered_name == "srun":
             self.job.launcher.options += [f"--export={EXPORTED}"]
-        # If python3 is a wrapper script, it may change PATH. With -s, Python ignores packages in the user's home.
-        self.executable = """sh -c 'KAPPA_PATH=$PATH exec python3 -s ./node_probe.py "$@"' sh"""
-        self.executable_opts = [
-            *(option for path in self.mounts() for option in ("--mount", shlex.quote(path))),
-            *(option for user in self.users() for option in ("--user", shlex.quote(user))),
-            *(option for path in self.extra("uniform_files", []) for option in ("--file", shlex.quote(path))),
-        ]
+        files = self.extra("uniform_files", [])
+        self.ask(FACTS, mount=self.mounts(), user=self.users(), file=files)
 
     def extra(self, name, default):
         return self.current_partition.extras.get(name, default)

@@ -12,7 +12,6 @@ The software that all nodes have must also be the accepted software.
 
 import hashlib
 import pathlib
-import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -21,9 +20,11 @@ from reframe.core.exceptions import SanityError
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder
 from kappa.core.record.software import changes, kept_of
-from kappa.core.vocabulary.node_facts import fact_of
 from kappa.core.vocabulary.programs import programs_of
+from kappa.node.facts import software
+from kappa.node.table import fact_of
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.node_program import AsksNodes
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.node.odd_nodes import oddities
 from reframe_checks.parsers import job_scripts
@@ -31,11 +32,15 @@ from reframe_checks.parsers import job_scripts
 #: Number of differences in a message: another MPI means a hundred different files.
 SHOWN = 6
 RESULT = "software.jsonl"
+FACTS = (
+    "program.*", "unresolved_libraries", "binary.*", "shared_file.*", "shared_content.*", "environment_module.*",
+    "needed_to_build.*",
+)  # fmt: skip
 CONTENT = ("binary.", "shared_content.")
 
 
 @rfm.simple_test
-class SoftwareInventory(OnEachNode, KappaCheck):
+class SoftwareInventory(AsksNodes, OnEachNode, KappaCheck):
     descr = (
         "Compares programs, libraries and modules of an environment on all nodes and with the accepted ones; finds "
         "changed software"
@@ -47,24 +52,17 @@ class SoftwareInventory(OnEachNode, KappaCheck):
         "nodes alike; after an update that you meant, accept it with `kappa site software SITE --accept`."
     )
     tags = {"smoke"}
-    sourcesdir = "src"
-    programs = ["./node_probe.py"]
+    programs = ["./kappa-node"]
     informational = ["files"]
 
     @rfmb.run_after("setup")
     def command_line(self):
         environ = self.current_environ
         hashed = dict.fromkeys(path for paths in environ.extras.get("hash_files", {}).values() for path in paths)
-        asked = {
-            "program": programs_of(environ.features), "file": hashed, "module": self.modules_by_name(),
-            "to-build": environ.extras.get("to_build", []),
-        }  # fmt: skip
-        self.executable = "python3 -s ./node_probe.py"
-        self.executable_opts = [
-            "--software",
-            *(f"--{option}={shlex.quote(word)}" for option, words in asked.items() for word in words),
-            f"> {RESULT}",  # ReFrame shows the end of what a failed job prints, here 40 KiB a node
-        ]  # fmt: skip
+        to_build = environ.extras.get("to_build", [])
+        programs = programs_of(environ.features)
+        self.ask(FACTS, program=programs, file=hashed, module=self.modules_by_name(), to_build=to_build)
+        self.executable_opts += [f"> {RESULT}"]  # ReFrame shows the end of what a failed job prints, here 40 KiB a node
 
     def modules_by_name(self):
         return [module["name"] for module in self.current_environ.modules_detailed]
@@ -94,7 +92,7 @@ class SoftwareInventory(OnEachNode, KappaCheck):
 
     def searched(self):
         """Return a digest of what the probe is asked for, and of its code."""
-        code = (pathlib.Path(__file__).parent / "src/node_facts/software.py").read_text()
+        code = pathlib.Path(software.__file__).read_text()
         return hashlib.sha256("\n".join([*self.executable_opts, code]).encode()).hexdigest()
 
     def is_accepted(self):

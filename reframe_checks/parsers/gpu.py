@@ -1,7 +1,6 @@
 """NVIDIA's and AMD's tools for GPUs: ``nvidia-smi``, nvbandwidth, nccl-tests and rccl-tests.
 
-- ``nvidia-smi --query-gpu=… --format=csv,noheader,nounits``: the GPUs of the job's nodes. Each line is ``HOST, ``
-  followed by the values of ``REQUIRED`` and ``OPTIONAL``.
+- The GPUs of the job's nodes, by ``kappa-node``, which asks ``nvidia-smi --query-gpu=…``.
 - ``nvidia-smi topo -mp``: the PCIe connection of each pair of a node's GPUs. Tried with published outputs of ``-m``.
   Newer drivers underline the heading, also in a file. ``-m`` prints NV# for NVLink and hides the PCIe connection.
 - nvbandwidth 0.5 to 0.10: copies between host and GPUs, and between GPUs.
@@ -15,40 +14,47 @@ GB are 10^9 bytes.
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import MisfitError, converted
+from reframe_checks.parsers.job_scripts import node_facts
+from reframe_checks.parsers.json_reader import Index, Mebibytes, OwnDocument, Text
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
-REQUIRED = "index,name,driver_version,memory.total"
-# Queried separately, since a driver may not know one. Drivers from 535 on rename the last; some know only the new name.
-OPTIONAL = (
-    "ecc.mode.current", "pcie.link.gen.max", "pcie.link.width.current",
-    "clocks_throttle_reasons.active|clocks_event_reasons.active",
-)  # fmt: skip
 # Bits of nvml.h: slow-downs that hardware or driver order for heat or lack of power, not for idleness or a set limit.
 SLOWED_DOWN = 0x08 | 0x20 | 0x40 | 0x80
 
 
-@dataclass(frozen=True)
-class GpuFacts:
-    """``memory_mib``, ``ecc``, the PCIe fields and ``slowed_down`` are ``None`` where the device does not report them.
+_FACT = re.compile(r"gpu\.([0-9]{1,3})\.([a-z_]+)")
+
+
+class GpuFacts(OwnDocument, frozen=True, kw_only=True):
+    """The facts ``gpu.INDEX.*`` of a node (``kappa/node/facts/gpus.py``); ``None`` where the device reports none.
 
     ``pcie_gen``: the highest generation of GPU and slot together. To save power, an idle GPU lowers its current
-    generation, but not its lanes (``pcie_width``). ``slowed_down``: the state at the time of the query.
+    generation, but not its lanes (``pcie_width``). ``slowed_down_by``: the reasons at the time of the query.
     """
 
-    host: str
-    index: int
-    name: str
-    driver_version: str
-    memory_mib: int | None
-    ecc: bool | None
-    pcie_gen: int | None
-    pcie_width: int | None
-    slowed_down: bool | None
+    host: Text
+    index: Index
+    name: Annotated[str, Meta(pattern=r"^[\w()/+. -]{1,100}$")]
+    driver_version: Annotated[str, Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,3}$")]
+    memory_mib: Mebibytes | None
+    ecc: Literal["Enabled", "Disabled"] | None
+    pcie_gen: Annotated[int, Meta(ge=1, le=9)] | None
+    pcie_width: Literal[1, 2, 4, 8, 12, 16, 32] | None
+    slowed_down_by: Annotated[str, Meta(pattern=r"^0x[0-9A-Fa-f]{16}$")] | None
+    compute_capability: Text | None
+    mig: Text | None
+
+    @property
+    def slowed_down(self) -> bool | None:
+        return None if self.slowed_down_by is None else bool(int(self.slowed_down_by, base=16) & SLOWED_DOWN)
 
     @property
     def kind(self) -> tuple[str | int | None, ...]:
@@ -56,62 +62,33 @@ class GpuFacts:
         return self.name, self.driver_version, self.memory_mib, self.ecc, self.pcie_gen, self.pcie_width
 
 
-# `[N/A]`, `[Not Supported]`, `[Unknown Error]`, `[GPU requires reset]` and the like.
-_NONE = r"\[[A-Za-z][A-Za-z/ ]{1,40}\]"
-_GPU = re.compile(
-    r"(?P<host>[\w.-]{1,255}), (?P<index>[0-9]{1,3}), (?P<name>[\w()/+. -]{1,100})"
-    r", (?P<driver>[0-9]{1,4}(?:\.[0-9]{1,4}){1,3})"
-    rf", (?P<memory>[0-9]{{1,9}}|{_NONE}), (?P<ecc>Enabled|Disabled|{_NONE}), (?P<gen>[1-9]|{_NONE})"
-    rf", (?P<width>1|2|4|8|12|16|32|{_NONE}), (?P<reasons>0x[0-9A-Fa-f]{{16}}|{_NONE})",
-    re.ASCII,
-)
-
-
 def inventory(
     text: str, *, expect_nodes: int | None = None, expect_per_node: int | None = None
 ) -> tuple[GpuFacts, ...]:
-    """Parse the GPUs, in order of host and index.
+    """Parse the GPUs in the facts of nodes (:func:`job_scripts.node_facts`), in order of host and index.
 
     :param expect_nodes: expected number of hosts.
-    :param expect_per_node: expected number of GPUs of each host. Without both numbers, lost lines are not noticed.
-    :raises ParseError: a line is not a GPU's line (such as an error of nvidia-smi), a GPU occurs twice, or the indices
-        of a host do not run from 0.
+    :param expect_per_node: expected number of GPUs of each host.
+    :raises ParseError: a node has no GPU, a fact does not fit, or the indices of a host do not run from 0.
     """
-    output = Output.read("nvidia-smi output", clean(text))
-    found: dict[tuple[str, int], GpuFacts] = {}
-    for number, line in enumerate(output.lines, start=1):
-        match = _GPU.fullmatch(line)
-        if not match:
-            raise output.error(number, f"HOST, {', '.join([*REQUIRED.split(','), *OPTIONAL])}")
-        facts = GpuFacts(
-            host=match["host"],
-            index=int(match["index"]),
-            name=match["name"],
-            driver_version=match["driver"],
-            memory_mib=None
-            if match["memory"].startswith("[")
-            else output.positive_integer(number, "memory in MiB", match["memory"], Unit.MEMORY_MIB),
-            ecc={"Enabled": True, "Disabled": False}.get(match["ecc"]),
-            pcie_gen=_optional(match["gen"]),
-            pcie_width=_optional(match["width"]),
-            slowed_down=None if (reasons := _optional(match["reasons"])) is None else bool(reasons & SLOWED_DOWN),
-        )
-        if (facts.host, facts.index) in found:
-            raise output.error(number, f"one line for GPU {facts.index} of {facts.host}")
-        found[facts.host, facts.index] = facts
-    per_host = Counter(host for host, _ in found)
-    if expect_nodes is not None and len(per_host) != expect_nodes:
-        raise output.missing(f"GPUs of {expect_nodes} nodes, found {len(per_host)}")
-    for host, count in per_host.items():
-        if {index for name, index in found if name == host} != set(range(count)):
-            raise output.missing(f"the GPUs of {host} numbered from 0")
-        if expect_per_node is not None and count != expect_per_node:
-            raise output.missing(f"{expect_per_node} GPUs on {host}, found {count}")
-    return tuple(facts for _, facts in sorted(found.items()))
-
-
-def _optional(token: str) -> int | None:
-    return None if token.startswith("[") else int(token, base=0)
+    output = Output.read("kappa-node output", text)
+    found: list[GpuFacts] = []
+    for node in node_facts(text, expect_nodes=expect_nodes):
+        gpus: dict[int, dict[str, object]] = {}
+        for index, field, value in ((*fact.groups(), value) for name, value in node.facts.items()
+                                    if (fact := _FACT.fullmatch(name))):  # fmt: skip
+            said = clean(value) if isinstance(value, str) else value
+            gpus.setdefault(int(index), {"host": node.host, "index": int(index)})[field] = said
+        if expect_per_node is not None and len(gpus) != expect_per_node:
+            raise output.missing(f"{expect_per_node} GPUs on {node.host}, found {len(gpus)}")
+        if not gpus or {*gpus} != set(range(len(gpus))):
+            raise output.missing(f"the GPUs of {node.host} numbered from 0, found {sorted(gpus) or 'none'}")
+        for index, fields in sorted(gpus.items()):
+            try:
+                found.append(converted(fields, GpuFacts))
+            except MisfitError as err:
+                raise output.missing(f"gpu.{index} of {node.host}: {err}") from None
+    return tuple(found)
 
 
 _SELF, _BEHIND_ONE_SWITCH = "X", {"PIX", "PXB"}

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from kappa.core.record.evidence import LoadByOthers
-from kappa.core.vocabulary.node_facts import Value, fact_of
+from kappa.core.vocabulary.node_facts import Value
+from kappa.node.table import fact_of
 from reframe_checks.parsers.json_reader import (
     Index,
     OwnDocument,
@@ -55,12 +56,12 @@ class NodeFacts(OwnDocument, frozen=True):
 
 
 def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts, ...]:
-    """Parse ``node_probe.py``'s line of each node, JSON and its SHA-256; nodes in order of their names.
+    """Parse the line of ``kappa-node facts --json`` of each node, JSON and its SHA-256; nodes in order of their names.
 
     :raises ParseError: a line has no correct SHA-256, or is not one object with the right keys and types; a fact has an
         unknown name; a node is missing or occurs twice. (Standard error names nodes that could not reach task 0.)
     """
-    output = without_sums(Output.read("node_probe output", text))
+    output = without_sums(Output.read("kappa-node output", text))
     nodes: dict[str, NodeFacts] = {}
     for number in range(1, len(output.lines) + 1):
         facts = decode(output, range(number, number + 1), NodeFacts)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kappa.app.conduct.preflight import no_accounting
 from kappa.app.survey.features import PROGRAMS
-from kappa.app.survey.found import FoundPart, NodeKind, Survey, found_part, login_of, told
+from kappa.app.survey.found import HEADERS, FoundPart, NodeKind, Survey, found_part, login_of, told
 from kappa.app.survey.kinds import Part, kinds, parts
-from kappa.app.survey.probe import Probe, parse, parse_labelled, script
+from kappa.app.survey.probe import Probe, parse, parse_labelled, question
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.slurm import (
     QOS,
@@ -89,21 +89,22 @@ class Asker:
         minutes = _JOB_MINUTES
         if part.limits and part.limits.longest_s is not None:
             minutes = max(1, min(minutes, part.limits.longest_s // 60))
+        asking, given = question(PROGRAMS, HEADERS)
         command = [
             "srun", "--label", "--quiet", f"--partition={part.slurm_partition}",
             f"--nodelist={folded(node.name for node in nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}",
             f"--time={minutes}", "--job-name=kappa-site", "--mpi=none",
-            *([f"--gres={','.join(gpus)}"] if gpus else []), *self._access, "bash", "-s", "--", *PROGRAMS,
+            *([f"--gres={','.join(gpus)}"] if gpus else []), *self._access, *asking,
         ]  # fmt: skip
-        output, problem, status = self._run(command, script(), self._job_s)
+        output, problem, status = self._run(command, given, self._job_s)
         if status:
             said = one_line(clean(problem), 200) or f"status {status}"
             raise SurveyError(f"the job on {folded(node.name for node in nodes)} failed: {said}")
         return parse_labelled(output)
 
     def here(self) -> Probe | None:
-        """Probe this machine; return ``None`` if the script does not finish."""
-        output, _, _ = self._run(["bash", "-s", "--", *PROGRAMS], script(), ANSWER_S)
+        """Probe this machine; return ``None`` if the program does not finish."""
+        output, _, _ = self._run(*question(PROGRAMS, HEADERS), ANSWER_S)
         try:
             return parse(clean(output))
         except SurveyError:

@@ -167,7 +167,8 @@ _OF_PARTITION = (
     "slurm_partition", "whole", "most_nodes", "longest_s", "least_nodes", "limits", "wants", "others",
 )  # fmt: skip
 _BUILDERS = ("cmake", "c++", "mpicxx")
-_HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
+#: Headers that a build of the suite's programs needs.
+HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
 
 def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None = None) -> NodeKind:
@@ -291,7 +292,7 @@ def _given(partition: SlurmPartition) -> str:
 def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[str, str]) -> Login:
     """Describe this machine, which builds programs and submits jobs. ``environment``: the user's variables."""
     lacks = [name for name in _BUILDERS if not probe or name not in probe.programs]
-    lacks += [f"<{header}>" for header in _HEADERS if not probe or header not in probe.headers]
+    lacks += [f"<{header}>" for header in HEADERS if not probe or header not in probe.headers]
     lmod, tcl = "LMOD_CMD" in environment, "MODULESHOME" in environment
     return Login(
         shares_machine=bool(probe and nodes and all(node.boot_id == probe.boot_id for node in nodes)),

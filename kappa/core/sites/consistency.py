@@ -21,9 +21,9 @@ from kappa.core.vocabulary.features import (
     parallel,
 )
 from kappa.core.vocabulary.modes import FULL, MODES
-from kappa.core.vocabulary.node_facts import NODE_FACTS, known_fact
 from kappa.core.vocabulary.scales import SWITCH_PLACEMENTS
 from kappa.core.vocabulary.tunables import TYPES
+from kappa.node.table import FACTS, known_fact
 
 # Container runtimes that run one program of an image with the same options.
 RUN_IMAGES = ("Apptainer", "Singularity")
@@ -184,7 +184,7 @@ def _check_storage(file: YamlFile, here: Path, partition: Partition) -> None:
 def _check_node_facts(file: YamlFile, here: Path, partition: Partition) -> None:
     for fact in partition.node_facts:
         if not known_fact(fact):
-            file.require_known((*here, fact), fact, NODE_FACTS, "fact of a node")
+            file.require_known((*here, fact), fact, (row.name for row in FACTS), "fact of a node")
 
 
 def _check_modes(file: YamlFile, here: Path, modes: dict[str, list[str]]) -> None:

@@ -16,7 +16,7 @@ EXPANSIONS = {
     "survey": "from kappa.app.survey.records import node_names; expand = lambda text: node_names(text, 'scontrol')",
     "outage terms": "from reports.acceptance.outages.terms import OutageTerms\n"
     "expand = lambda text: OutageTerms(nodes=text, least_nodes=1)",
-    "a node": "import os, sys; sys.path.insert(0, 'reframe_checks/node/src/node_facts'); import names\n"
+    "a node": "import os; from kappa.node.facts import names\n"
     "def expand(text):\n    os.environ['SLURM_JOB_NODELIST'] = text\n"
     "    assert len(names.nodes_of_job()) <= 200_000; raise ValueError",
 }

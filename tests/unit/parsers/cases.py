@@ -555,11 +555,6 @@ CASES = {
     "babelstream": Case("babelstream/cuda_a100.txt", memory_bandwidth.babelstream, alone=["[].device"]),
     "nccl-tests": Case("nccl/all_reduce_sixteen_gpus.txt", ALL_REDUCE, alone=[".hosts[]", ".mean_bus_gb_s"]),
     "nvbandwidth": Case("nvbandwidth/seven_gpus.txt", SEVEN_GPUS),
-    "gpu": Case(
-        "gpu/composed_two_nodes.csv",
-        partial(gpu.inventory, expect_nodes=2, expect_per_node=2),
-        alone=["[].name", "[].driver_version", "[].memory_mib", "[].pcie_width"],
-    ),
 }  # fmt: skip
 
 #: Where nothing at all is an answer, too: Slurm without a topology.

@@ -58,14 +58,21 @@ def partition(name, nodes, **more):
 
 
 def told(facts):
-    """Lines of node_probe.py."""
-    return [f"{name} {json.dumps(value)}" for name, value in facts.items()]
+    """Lines of ``kappa-node facts``: one for each fact, and for each item of a list."""
+    items = ((name, item) for name, value in facts.items() for item in (value if isinstance(value, list) else [value]))
+    return [f"{name} {json.dumps(item)}" for name, item in items]
 
 
 def mounted(line):
-    """A line of proc(5), mountinfo, as node_probe.py tells it."""
+    """A mount, from a line of proc(5), mountinfo."""
     _, _, device, root, point, *_, kind, source, _ = line.split()
-    return f"mounted {json.dumps([device, root, point, kind, source])}"
+    return [device, root, point, kind, source]
+
+
+def gpu(index, name, memory_mib, capability, mig="Disabled"):
+    """The facts of a GPU."""
+    facts = {"name": name, "memory_mib": memory_mib, "compute_capability": capability, "mig": mig}
+    return {f"gpu.{index}.{field}": value for field, value in facts.items()}
 
 
 def probe(
@@ -74,38 +81,33 @@ def probe(
     cores=32,
     threads=1,
     domains=2,
-    gpus=(),
-    migs=(),
     adapters=(),
     mounts=(),
     folders=(),
-    lustre=(),
     programs=(),
-    hwloc=(),
-    limits=None,
+    facts=None,
 ):
-    """``adapters`` as (DEVICE.PORT, RATE); ``limits``: further facts, and other values of those that all have.
+    """``adapters`` as (DEVICE.PORT, RATE); ``facts``: further facts, and other values of those that all have.
 
     Cores are numbered socket by socket, second threads after all of them, as Linux does."""
     total = sockets * cores
-    cpus = [f"{t * total + c},{c},{c // cores},{c * domains // total}" for t in range(threads) for c in range(total)]
-    facts = {
+    cpus = [[t * total + c, c, c // cores, c * domains // total] for t in range(threads) for c in range(total)]
+    told_by_all = {
         "identity.host_name": name, "identity.boot_id": name, "system.release": "Rocky Linux 9.4 (Blue Onyx)",
         "cpu.base_khz": None, "memory.total_kib": 263000000, "limit.locked_memory_bytes": "unlimited",
         "net.eno1.state": "up", "net.eno1.speed_mbit": 25000, "net.eno1.driver": "ice",
+        "site.processor": [
+            ["Architecture", "x86_64"], ["Vendor ID", "GenuineIntel"], ["Model name", "Intel(R) Xeon(R) CPU @ 2.00GHz"],
+            ["CPU family", "6"], ["Model", "106"], ["Flags", "fma avx2 avx512f"],
+        ],
+        "site.cpus": cpus, "site.mounts": [mounted(line) for line in (ROOT, *mounts)], "site.amd_gpus": 0,
+        "site.folders": [["8:1", folder] for folder in folders],
+        "site.versions": [["mpirun", "mpirun (Open MPI) 5.0.3"]],
     }  # fmt: skip
     for port, rate in adapters:
-        facts |= {f"ib.{port}.state": "ACTIVE", f"ib.{port}.rate": rate, f"ib.{port}.link_layer": "InfiniBand"}
-    facts |= {f"program.{one}": f"/usr/bin/{one}" for one in programs} | (limits or {})
-    sections = {
-        "facts": [*told(facts), *map(mounted, [ROOT, *mounts])],
-        "lscpu": ["Architecture: x86_64", "Vendor ID: GenuineIntel", "Model name: Intel(R) Xeon(R) CPU @ 2.00GHz",
-                  "CPU family: 6", "Model: 106", "Flags: fma avx2 avx512f"],
-        "cpus": cpus, "hwloc": hwloc, "gpus": gpus, "migs": migs, "amd_gpus": [],
-        "folders": [f"8:1|{folder}" for folder in folders], "lustre": lustre,
-        "versions": ["mpirun|mpirun (Open MPI) 5.0.3"], "end": [],
-    }  # fmt: skip
-    return "\n".join(line for name, lines in sections.items() for line in [f"## {name}", *lines])
+        told_by_all |= {f"ib.{port}.state": "ACTIVE", f"ib.{port}.rate": rate, f"ib.{port}.link_layer": "InfiniBand"}
+    told_by_all |= {f"program.{program}": f"/usr/bin/{program}" for program in programs}
+    return "\n".join([*told(told_by_all | (facts or {})), "end"])
 
 
 @dataclass
@@ -215,16 +217,9 @@ def scales_left_out(files):
     return left
 
 
-def with_sections(text, **sections):
-    """The output of a probe with more lines: those of a section that is there already go before its own."""
-    for name, lines in sections.items():
-        there, more = f"## {name}\n", "\n".join(lines)
-        text = (
-            text.replace(there, f"{there}{more}\n")
-            if there in text
-            else text.replace("## end", f"{there}{more}\n## end")
-        )
-    return text
+def with_facts(text, facts):
+    """The output of a node with more facts, and more items of its lists."""
+    return "\n".join([*told(facts), text])
 
 
 def part_of(text):

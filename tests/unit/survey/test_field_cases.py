@@ -1,18 +1,20 @@
 """Records of strangers' clusters, as published: each read rightly, and others of its kind."""
 
+import shlex
 import subprocess
 
 import pytest
 
 from kappa.app.survey.kinds import kinds, parts
-from kappa.app.survey.probe import parse, script
+from kappa.app.survey.probe import parse, question
 from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
-from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.node.facts import folders
 from reframe_checks.parsers import slurm
 from tests.unit.survey.clusters import (
     Cluster,
     files_of,
+    gpu,
     node,
     one_node,
     partition,
@@ -140,11 +142,14 @@ def four(name, default="NO", **more):
     return partition(name, "n[1-4]", Default=default, **more)
 
 
-def test_targets_of_lustre_that_are_inactive_do_not_count(tmp_path):
-    lines = [f"/work|OST {line}" for line in field("20-lfs-osts-inactive.txt").splitlines()]
+def test_targets_of_lustre_that_are_inactive_do_not_count(on_path, monkeypatch):
     mount = "30 20 0:40 / /work rw - lustre 10.0.0.1@o2ib:/amefs rw"
-    text = probe("NAME", mounts=[mount], folders=["/work/ann"], lustre=["/work|1|1048576", *lines])
-    found = one_node(text)
+    targets = FIELD / "20-lfs-osts-inactive.txt"
+    answers = f"*-c*) echo 1 ;; *-S*) echo 1048576 ;; *) cat {shlex.quote(str(targets))} ;;"
+    on_path("lfs", f"#!/bin/sh\ncase $* in {answers} esac\n")
+    monkeypatch.setattr(folders, "table", lambda: [("0:40", "/work", {"type": "lustre"})])
+    facts = dict(folders.lustre())
+    found = one_node(probe("NAME", mounts=[mount], folders=["/work/ann"], facts=facts))
     [work] = found.parts["batch"].told.file_systems
     assert (work.stripe_count, work.stripe_size, work.osts) == (1, 1 << 20, 5)
 
@@ -154,23 +159,22 @@ case $* in
   -L) exit 0 ;;
   *compute_cap*) echo 'Field "compute_cap" is not a valid field to query.'; exit 2 ;;
   *mig.mode.current*) printf '[N/A]\\n[N/A]\\n' ;;
-  *) printf '0, \\033[4mTesla K80\\033[0m, 11439\\n1, Tesla K80, [Unknown Error]\\n' ;;
+  *) printf '0, \\033[4mTesla K80\\033[0m, 384.81, 11439\\n1, Tesla K80, 384.81, [Unknown Error]\\n' ;;
 esac
 """
 
 
-def test_a_field_that_an_old_driver_does_not_know_loses_no_gpu(tmp_path, monkeypatch):
-    (tmp_path / "nvidia-smi").write_text(SMI)
-    (tmp_path / "nvidia-smi").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    done = subprocess.run(["bash", "-s", "--"], input=script(), capture_output=True, text=True, check=True)
-    found = parse(clean(done.stdout))
+def test_a_field_that_an_old_driver_does_not_know_loses_no_gpu(on_path):
+    on_path("nvidia-smi", SMI)
+    command, given = question([], [])
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    found = parse(done.stdout)
     assert [tuple(gpu) for gpu in found.gpus] == [("Tesla K80", 11439, "", False), ("Tesla K80", 0, "", False)]
 
 
 def test_what_a_gpu_tells():
-    [gpu] = parse(probe("NAME", gpus=["0, NVIDIA A100, 40960, 8.0, Enabled"])).gpus
-    assert (gpu.memory_mib, gpu.arch, gpu.mig) == (40960, "sm_80", True)
+    [probed] = parse(probe("NAME", facts=gpu(0, "NVIDIA A100", 40960, "8.0", "Enabled"))).gpus
+    assert (probed.memory_mib, probed.arch, probed.mig) == (40960, "sm_80", True)
 
 
 # Partitions with the same four nodes -> the one to take.

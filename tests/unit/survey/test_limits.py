@@ -5,26 +5,27 @@ import subprocess
 import pytest
 
 from kappa.app.survey.limits import too_small
-from kappa.app.survey.probe import parse, script
-from tests.unit.survey.clusters import DATA, part_of, probe
+from kappa.app.survey.probe import FACTS, parse
+from kappa.node import packed
+from tests.unit.survey.clusters import DATA, gpu, part_of, probe
 
 ADAPTER = ("mlx5_0.1", "200 Gb/sec (4X HDR)")
-GPU = "0, NVIDIA A100-SXM4-40GB, 40960, 8.0, Disabled"
+GPU = gpu(0, "NVIDIA A100-SXM4-40GB", 40960, "8.0")
 SOUND = {
     "limit.open_files": 131072, "limit.processes": 1027000, "limit.stack_bytes": 8 << 20, "limit.core_bytes": 0,
     "limit.address_space_bytes": "unlimited", "limit.shared_memory_kib": 131500000, "limit.group_memory_mib": None,
-    "limit.promised_memory_mib_per_cpu": None,
+    "site.promised_memory_mib_per_cpu": None,
 }  # fmt: skip
 NODE_BYTES = 263000000 << 10
 
 
 def found(limits, **more):
-    return part_of(probe("NAME", limits={**SOUND, **limits}, **more))
+    return part_of(probe("NAME", facts={**SOUND, **limits}, **more))
 
 
-def test_the_script_tells_every_limit_that_is_judged():
-    start = script().partition("section lscpu\n")[0]
-    said = subprocess.run(["bash", "-s"], input=start, capture_output=True, text=True, check=True).stdout.splitlines()
+def test_the_program_tells_every_limit_that_is_judged():
+    command, given = packed.from_input("facts", *FACTS)
+    said = subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout.splitlines()
     assert {*SOUND, "limit.locked_memory_bytes", "limit.stack_bytes_hard"} <= {line.partition(" ")[0] for line in said}
 
 
@@ -52,7 +53,7 @@ def test_sound_limits_and_those_of_an_older_probe():
         ({"limit.processes": 400}, {}, "nproc"),
         ({"limit.stack_bytes": 4 << 20}, {}, "stack_kib"),
         ({"limit.address_space_bytes": NODE_BYTES // 2}, {}, "as_kib"),
-        ({"limit.address_space_bytes": 4 * NODE_BYTES}, {"gpus": [GPU]}, "as_kib"),
+        ({"limit.address_space_bytes": 4 * NODE_BYTES, **GPU}, {}, "as_kib"),
         ({"limit.address_space_bytes": 4 * NODE_BYTES}, {}, None),
         ({"limit.shared_memory_kib": 65536}, {}, "shm_kib"),
         ({"limit.group_memory_mib": 4096}, {}, "group_memory_kib"),
@@ -71,7 +72,7 @@ def test_locked_memory_is_judged_where_adapters_need_it():
 
 @pytest.mark.parametrize(("mib_per_cpu", "judged"), [(4000, []), (1000, ["group_memory_kib"])])
 def test_memory_for_each_cpu_is_that_of_a_whole_node_for_checks(mib_per_cpu, judged):
-    limits = {"limit.promised_memory_mib_per_cpu": str(mib_per_cpu), "limit.group_memory_mib": mib_per_cpu}
+    limits = {"site.promised_memory_mib_per_cpu": str(mib_per_cpu), "limit.group_memory_mib": mib_per_cpu}
     assert [one.key for one in too_small(found(limits))] == judged
 
 

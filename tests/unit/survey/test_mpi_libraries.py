@@ -10,11 +10,15 @@ import pytest
 from kappa.app.survey.found import changes, facts
 from kappa.app.survey.mpi import CRAY, HYDRA, INTEL, MVAPICH, OPEN_MPI, further_mpi
 from kappa.app.survey.probe import parse
-from tests.unit.survey.clusters import DATA, one_node, probe, with_sections
+from tests.unit.survey.clusters import DATA, one_node, probe, with_facts
+
+
+def libraries(lines):
+    return [line.split("|", 2) for line in lines]
 
 
 def found(*lines, modules=()):
-    return further_mpi(parse(with_sections(probe("n1"), mpi=lines, modules=modules)))
+    return further_mpi(parse(with_facts(probe("n1"), {"site.mpi": libraries(lines), "site.modules": [*modules]})))
 
 
 def test_those_of_the_recorded_machine():
@@ -53,10 +57,9 @@ def test_library_and_version(line, library, version):
         ["path|orterun (OpenRTE) 4.1.1 |/usr/lib64/openmpi/bin/orterun", "folder|Open MPI v4.1.1 |/usr/lib64/openmpi"],
         ["path|HYDRA build details:     Version: 4.0.2 |/usr/bin/mpiexec.hydra", "ldconfig||/usr/lib64/libmpich.so.12"],
         ["folder|something else |/usr/local"],
-        ["/usr/local", "folder|no place"],
         [],
     ],
-    ids=["on PATH", "of the one on PATH", "of no library", "no whole line", "none"],
+    ids=["on PATH", "of the one on PATH", "of no library", "none"],
 )  # fmt: skip
 def test_what_is_none(lines):
     assert found(*lines) == []
@@ -83,7 +86,7 @@ def test_a_second_build_of_one_version_is_another_library():
 
 def test_a_place_is_quoted_and_a_new_library_is_a_change():
     def of(*lines):
-        text = with_sections(probe("NAME"), mpi=lines)
+        text = with_facts(probe("NAME"), {"site.mpi": libraries(lines)})
         return one_node(text)
 
     now = of("folder|Open MPI v4.1.4 |/opt/open|mpi; x")

@@ -1,5 +1,6 @@
 """Clusters of several shapes: the suite's own loader accepts the site that the survey writes."""
 
+import json
 import pathlib
 
 import msgspec
@@ -28,14 +29,14 @@ from tests.unit.survey.clusters import (
     Cluster,
     Recorded,
     files_of,
+    gpu,
     node,
     one_node,
     partition,
     probe,
     site_in,
     surveyed,
-    told,
-    with_sections,
+    with_facts,
 )
 
 LUSTRE = "30 20 0:40 / /lustre rw - lustre 10.0.0.1@o2ib:/work rw"
@@ -105,7 +106,7 @@ def large():
     return Cluster(
         "\n".join(nodes), partition("batch", "r[0-19]n[00-31]"),
         {"batch": probe("NAME", threads=2, domains=8, adapters=[ADAPTER], mounts=[LUSTRE], folders=["/lustre/ann"],
-                        lustre=["/lustre|1|1048576|16"])},
+                        facts={"site.lustre": [["/lustre", 1, 1048576, 16]]})},
         "\n".join([*leaves, "SwitchName=top Level=1 LinkSpeed=1 Nodes=r[0-19]n[00-31] Switches=leaf[0-19]"]),
     )  # fmt: skip
 
@@ -198,11 +199,12 @@ def test_what_memory_channels_carry_by_the_model_of_the_processor(model, gb_per_
 
 
 def with_model(model, **more):
-    return probe("NAME", **more).replace("Intel(R) Xeon(R) CPU @ 2.00GHz", model)
+    return probe("NAME", **more).replace(json.dumps("Intel(R) Xeon(R) CPU @ 2.00GHz"), json.dumps(model))
 
 
 def test_the_firmware_names_a_processor_whose_core_several_makers_have():
-    text = with_model("Neoverse-V2\nBIOS Model name: NVIDIA Grace CPU Superchip CPU @ 3.4GHz")
+    firmware = ["BIOS Model name", "NVIDIA Grace CPU Superchip CPU @ 3.4GHz"]
+    text = with_facts(with_model("Neoverse-V2"), {"site.processor": [firmware]})
     assert memory_gb_per_s(parse(text)) == 1024
 
 
@@ -248,13 +250,14 @@ def test_kinds_that_no_option_tells_apart_are_asked_for_and_expected(loaded):
 
 def test_mig_and_gpus_of_two_kinds(loaded):
     nodes = [node("g1", "gpu", gres="gpu:1g.10gb:7(S:0)"), node("h1", "mixed", gres="gpu:v100:2(S:0),gpu:a100:2(S:1)")]
-    whole = [f"{number}, NVIDIA A100-SXM4-40GB, 40960, 8.0, Disabled" for number in range(4)]
-    cut = ["0, NVIDIA A100-SXM4-80GB, 81920, 8.0, Enabled"]
+    whole = {}
+    for index in range(4):
+        whole |= gpu(index, "NVIDIA A100-SXM4-40GB", 40960, "8.0")
+    cut = gpu(0, "NVIDIA A100-SXM4-80GB", 81920, "8.0", "Enabled") | {"site.mig_slices": ["1g.10gb"] * 7}
     found = surveyed(
         Cluster(
             "\n".join(nodes), "\n".join([partition("gpu", "g1"), partition("mixed", "h1", Default="NO")]),
-            {"gpu": probe("NAME", gpus=cut, migs=[f"  MIG 1g.10gb     Device  {n}: (UUID: MIG-0)" for n in range(7)]),
-             "mixed": probe("NAME", gpus=whole)},
+            {"gpu": probe("NAME", facts=cut), "mixed": probe("NAME", facts=whole)},
         )
     )  # fmt: skip
     made = partitions_of(loaded(found))
@@ -264,8 +267,8 @@ def test_mig_and_gpus_of_two_kinds(loaded):
 
 @pytest.mark.parametrize(("domains", "said"), [(2, ""), (4, "lscpu counts 2 x numanode, hwloc 4: which is right?")])
 def test_hwloc_is_a_second_witness_of_cores_and_numa_domains(domains, said):
-    counted = ["package=2", f"numanode={domains}", "core=64", "pu=64", "l3cache=2"]
-    found = one_node(probe("NAME", hwloc=counted))
+    counted = [["package", 2], ["numanode", domains], ["core", 64], ["pu", 64], ["l3cache", 2]]
+    found = one_node(probe("NAME", facts={"site.hwloc": counted}))
     assert found.parts["batch"].told.hwloc["l3cache"] == 2
     text = files_of(found)["site.yaml"]
     assert "lscpu and hwloc" in text and (said in text if said else "which is right" not in text)
@@ -314,10 +317,12 @@ def test_without_a_folder_to_write_in_storage_is_asked_for_and_expected(loaded):
 
 def with_modules(place="/apps/ompi/5.0.3"):
     text = probe("NAME", programs=["gcc", "g++", "gfortran", "c++", "cmake", "apptainer"])
-    more = ["c++|c++ (GCC) 13.2.0", "cmake|cmake version 3.26.5"]
-    listed = ["/apps/modules:", "gcc/13.2.0(default)", "openmpi/5.0.3", "Modules with a note"]
-    mpicc = told({"program.mpicc": f"{place}/bin/mpicc"})
-    return with_sections(text, facts=mpicc, versions=more, modules=listed)
+    facts = {
+        "program.mpicc": f"{place}/bin/mpicc",
+        "site.versions": [["c++", "c++ (GCC) 13.2.0"], ["cmake", "cmake version 3.26.5"]],
+        "site.modules": ["gcc/13.2.0", "openmpi/5.0.3"],
+    }
+    return with_facts(text, facts)
 
 
 def test_modules_containers_and_what_spack_need_not_build(loaded):
@@ -397,28 +402,28 @@ def test_a_record_that_is_none_is_refused_by_command_and_key():
 
 
 def test_a_probe_cut_off_is_refused():
-    cluster = Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME").partition("## lustre")[0]})
+    cluster = Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME").partition("site.versions")[0]})
     found = surveyed(cluster)
-    assert "no section `lustre`" in found.parts["batch"].why_not_told
+    assert "did not finish" in found.parts["batch"].why_not_told
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("bash: line 9: python3: command not found", "install Python 3.6 or later as `python3`"),
-        ('mounted ["8:1", "/", "/scratch", "xfs"]', "expected lines NAME JSON in its section `facts`"),
-        ("limit.open_files {}", "expected lines NAME JSON in its section `facts`"),
+        ("bash: line 9: python3: command not found", "install Python 3.6 or later as `/usr/bin/python3`"),
+        ('site.mounts ["8:1", "/", "/scratch", "xfs"]', "the probe of n1: site.mounts: "),
+        ("limit.open_files {", "expected facts, as lines NAME JSON"),
         ('failed.links "ValueError: a\\u001b[2Jb"', "the probe of n1: failed.links: ValueError: ab"),
     ],
 )
 def test_facts_that_cannot_be_read_are_refused(line, words):
-    text = with_sections(probe("NAME"), facts=[line])
+    text = f"{line}\n{probe('NAME')}"
     found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
     assert words in found.parts["batch"].why_not_told
 
 
 def test_a_virtual_interface_is_no_link():
-    text = with_sections(probe("NAME"), facts=told({"net.br0.1.state": "up", "net.br0.1.speed_mbit": 100000}))
+    text = with_facts(probe("NAME"), {"net.br0.1.state": "up", "net.br0.1.speed_mbit": 100000})
     assert {one.name: (one.gbit_per_s, one.virtual) for one in parse(text).interfaces} == {
         "br0.1": (100, True),
         "eno1": (25, False),
