@@ -15,6 +15,8 @@ MOST_BYTES = 16 << 20
 #: Children at the same time.
 MOST_CHILDREN = 32
 ABSENT, FAILED = 127, 126
+# A function may have to end a program.
+PROGRAM_ENDS_S, FUNCTION_ENDS_S = 1, 3
 
 
 class Child:
@@ -62,12 +64,27 @@ class Child:
                 return None
             time.sleep(0.002)
 
-    def leave(self):
-        os.close(self.pipe)
-        if self.pid is not None:
-            with contextlib.suppress(OSError):  # it has ended, or is not yet a leader of its group
-                os.killpg(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, os.WNOHANG)
+    def signal(self, number):
+        with contextlib.suppress(OSError):  # it has ended, or is not yet the leader of its group
+            os.killpg(self.pid, number)
+
+    def has_ended(self):
+        if self.pid is not None and os.waitpid(self.pid, os.WNOHANG)[0]:
+            self.pid = None
+        return self.pid is None
+
+
+def leave(children, patience_s):
+    """End the children, with some time for their last acts, and do not wait for those that cannot end."""
+    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 0)):
+        deadline = time.monotonic() + wait_s
+        left = [child for child in children if not child.has_ended()]
+        for child in left:
+            child.signal(number)
+        while time.monotonic() < deadline and not all(child.has_ended() for child in left):
+            time.sleep(0.005)
+    for child in children:
+        os.close(child.pipe)
 
 
 def run(seconds, *command, **options):
@@ -89,7 +106,7 @@ def run(seconds, *command, **options):
         status = None if text is None else child.status(deadline)
         return status, (text or b"").decode("utf-8", "replace")
     finally:
-        child.leave()
+        leave([child], PROGRAM_ENDS_S)
 
 
 def output(seconds, *command, **options):
@@ -108,13 +125,14 @@ def all_within(seconds, function, calls):
     """Return the results of the function for each tuple of arguments, called at the same time."""
     results = []
     for first in range(0, len(calls), MOST_CHILDREN):
-        children = [Child(answer(function, arguments)) for arguments in calls[first : first + MOST_CHILDREN]]
+        children = []
         deadline = time.monotonic() + seconds
-        for child in children:
-            try:
+        try:
+            children += (Child(answer(function, arguments)) for arguments in calls[first : first + MOST_CHILDREN])
+            for child in children:
                 results.append(json.loads((child.read(deadline) or b"null").decode("ascii")))
-            finally:
-                child.leave()
+        finally:
+            leave(children, FUNCTION_ENDS_S)
     return results
 
 

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from kappa.node import gather, table
+from kappa.node import gather, shared_folders, table
 
 FIELDS = """
 Without --json it prints a line NAME VALUE for each fact, and for each item of a list, then the line `end`. With --json,
@@ -51,6 +51,12 @@ def parser():
     facts.add_argument(
         "--timeout", type=float, default=300, metavar="S", help="wait S seconds for the other tasks (%(default)s)"
     )
+    folders = commands.add_parser("folders", help="test the folders of a site's jobs on this node (`kappa doctor`)",
+                                  description=shared_folders.__doc__)  # fmt: skip
+    folders.add_argument("token", help="random name of the test")
+    folders.add_argument("job", help="name of the job in the test")
+    folders.add_argument("nodes", type=int, help="number of the job's nodes")
+    folders.add_argument("folders", nargs="*", metavar="KIND|PATH", help="folder; its KIND: work, parallel, own, any")
     return parser
 
 
@@ -77,7 +83,9 @@ def main():
     if arguments.command is None:
         options.print_help()
         return 2
-    return {"facts": print_facts}[arguments.command](arguments)
+    if arguments.command == "facts":
+        return print_facts(arguments)
+    return shared_folders.print_folders(arguments.token, arguments.job, arguments.nodes, arguments.folders)
 
 
 if __name__ == "__main__":

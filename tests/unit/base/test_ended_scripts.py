@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from kappa.app.survey.doctor import nodes
 from reframe_checks.base.job_files import FOLDER, KILLABLE, source
 from tests.waiting import PATIENCE_S, until
 
@@ -29,11 +28,6 @@ OTHERS = {
     "lfs": "exit 0",
     # Starts the step here, of options that are one word each.
     "srun": 'while [[ $1 == -* ]]; do shift; done; exec "$@"',
-    # A part of `kappa doctor`: it hangs once its file exists.
-    "stat": """[[ $1 != -f ]] || exec "$REAL_STAT" "$@"
-        trap "" TERM INT
-        echo $$ >> "$PLAYED"
-        while :; do sleep 0.05; done""",
 }
 HOLD = ". ./hold_nodes.sh 30 600 job.out job.err"
 MEASURE = 'fio --filename="$folder/file"'
@@ -74,16 +68,11 @@ SCRIPTS = {
         "kappa/core/ground/src/killable.sh", ("bash", "job.sh"),
         f". ./killable.sh\nfolder={{target}}\ntrap 'rm \"$folder/file\"' EXIT\nkillable {MEASURE}\n",
     ),
-    "doctor": Ended(
-        "kappa/app/survey/doctor/src/doctor.sh",
-        ("bash", "-c", nodes.script(), "doctor", "token", "n1", "1", "own|{target}"),
-        programs=1,
-    ),
 }  # fmt: skip
 
 
 @pytest.fixture
-def started(tmp_path, request):
+def started(tmp_path):
     """start(ended): its process, the folder of its files, and the processes of its program once they all run."""
     stage, target, programs, played = (tmp_path / name for name in ("stage", "target", "bin", "played"))
     for folder in (stage, target, programs):
@@ -91,8 +80,7 @@ def started(tmp_path, request):
     for name in ("fio", "stress-ng"):
         (programs / name).write_text(STUBBORN)
     for name, text in OTHERS.items():
-        if name != "stat" or request.node.callspec.params["name"] == "doctor":
-            (programs / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
+        (programs / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
     for program in programs.iterdir():
         program.chmod(0o755)
     for script in (*FOLDER.glob("*.sh"), source(KILLABLE), *REPOSITORY.glob("reframe_checks/*/src/*_on_node.sh")):
@@ -108,10 +96,10 @@ def started(tmp_path, request):
         (stage / "job.sh").write_text(ended.job.format(target=target))
         environment = {
             **os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PLAYED": str(played), "TMPDIR": str(target),
-            "REAL_STAT": shutil.which("stat"), "SLURMD_NODENAME": "n1", "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1",
+            "SLURMD_NODENAME": "n1", "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1",
         }  # fmt: skip
         script = subprocess.Popen(
-            [word.format(target=target) if word != nodes.script() else word for word in ended.command],
+            [word.format(target=target) for word in ended.command],
             cwd=stage, env=environment, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             text=True,
         )  # fmt: skip

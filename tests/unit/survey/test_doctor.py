@@ -41,7 +41,7 @@ def test_what_nodes_tell_of_folders():
     first, second = recorded()
     assert (first.node, second.node, first.ended) == ("node1", "node2", True)
     assert first.user == ("0", "0", "root")
-    work, own = first.folders[:2]
+    work, own = first.folders[0], first.folders[1]
     assert (work.token, work.runs, work.writes, own.mount[0], own.sees) == (TOKEN, "runs", "yes", "ext4", 1)
     found = judged([first, second])
     assert {subject: one.state for subject, one in found.items() if one.state != RIGHT} == {
@@ -54,10 +54,10 @@ def test_what_nodes_tell_of_folders():
 @pytest.mark.parametrize(
     ("was", "now", "words", "remedy"),
     [
-        (f"token|{TOKEN}", "token|head: cannot open", "what this machine wrote into /w (head: cannot open)", "HOME"),
-        ("owner|0:0", "owner|65534:65534", "belong to 65534", "root_squash"),
-        ("runs|runs", "runs|bash: /w/run: Permission denied", "does not run on node[1-2]: bash", "noexec"),
-        ("folder|0|writes|yes", "folder|0|writes|mkdir: Read-only file system", "cannot write into /w: ", "mount it"),
+        (f'token "{TOKEN}"', 'token "cannot open"', "what this machine wrote into /w (cannot open)", "HOME"),
+        ('owner "0:0"', 'owner "65534:65534"', "belong to 65534", "root_squash"),
+        ('runs "runs"', 'runs "Permission denied"', "does not run on node[1-2]: Permission", "noexec"),
+        ('folder.0.writes "yes"', 'folder.0.writes "Read-only file system"', "cannot write into /w: ", "mount it"),
     ],
 )
 def test_a_work_folder_that_nodes_cannot_use(was, now, words, remedy):
@@ -72,7 +72,7 @@ def test_what_a_node_wrote_and_this_machine_does_not_see():
 
 def test_a_folder_that_hangs_is_named():
     lines = [line[3:] for line in RECORDED if line.startswith("0: ")]
-    cut = lines[: next(number for number, line in enumerate(lines) if line.startswith("folder|1|mount"))]
+    cut = [line for line in lines if not line.startswith("folder.1.")]
     found = judged([nodes.parse(cut), recorded()[1]])
     assert found["folder .kappa"].state == RIGHT
     assert "node1 did not answer in time for /scratch" in found["storage scratch"].found
@@ -86,21 +86,20 @@ def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted)
     target.mkdir()
     victim.mkdir()
     (victim / "node-n1").write_text("thesis\n")
-    place = target / "kappa-doctor-token-job"
+    place = target / "kappa-doctor-token-job-0"
     if planted == "link":
         place.symlink_to(victim)
     else:
         place.mkdir()
         (place / "node-n1").symlink_to(victim / "node-n1")
         os.chown(place, 65534, 65534)
+    command, given = nodes.question("token", "job", 1, [Asked("own", str(target), "scratch", str(target))])
     done = subprocess.run(
-        ["bash", "-c", nodes.script(), "doctor", "token", "job", "1", f"own|{target}"],
-        env={**os.environ, "SLURMD_NODENAME": "n1"}, input="end\n", capture_output=True, text=True, check=True,
-        timeout=PATIENCE_S,
+        command, env={**os.environ, "SLURMD_NODENAME": "n1"}, input=f"{given}end\n", capture_output=True, text=True,
+        check=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert (victim / "node-n1").read_text() == "thesis\n"
-    [folder] = nodes.parse(done.stdout.splitlines()).folders
-    assert "File exists" in folder.writes
+    assert "belongs to another user" in nodes.parse(done.stdout.splitlines()).folders[0].writes
 
 
 @pytest.mark.parametrize(
@@ -121,11 +120,11 @@ def test_clocks(offsets, state, words):
 
 
 def test_a_user_of_another_number():
-    there = recorded(lambda line: line.replace("user|0|0", "user|1005|100"))
+    there = recorded(lambda line: line.replace('user ["0", "0"', 'user ["1005", "100"'))
     one = nodes.user_matter(there, ("1004", "100", "root"), ["cpu"])
     assert one.state == WRONG and "root 1005:100 on node1, but root 1004:100 on this machine" in one.found
     assert nodes.user_matter(there, ("1005", "100", "root"), ["cpu"]).state == RIGHT
-    silent = [there[0], nodes.parse(["node|node2"])]
+    silent = [there[0], nodes.parse(['node "node2"'])]
     one = nodes.user_matter(silent, ("1005", "100", "root"), ["cpu"])
     assert one.state == UNTOLD and "node2 did not answer" in one.found
 

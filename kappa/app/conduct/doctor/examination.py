@@ -232,15 +232,15 @@ class Examination:
         """Test the nodes of a job. Return whether all nodes that answered see the folder of results."""
         names, asked = tuple(group.names), [*work, *group.storage.values()]
         title, minutes = f"kappa-doctor-{token[:6]}-{names[0]}", 1 + len(asked)
+        asking, given = judged.question(token, names[0], count, asked)
         command = [
             "srun", "--label", "--quiet", "--mpi=none", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1",
-            f"--time={minutes + 2}", f"--job-name={title}", *group.job_options(), "bash", "-c", judged.script(),
-            "doctor", token, names[0], str(count), *(one.argument for one in asked),
+            f"--time={minutes + 2}", f"--job-name={title}", *group.job_options(), *asking,
         ]  # fmt: skip
         self.tell(f"{', '.join(names)}: running a job on {count} nodes")
         reasons: list[str] = []
         heard = talk(
-            command, commands.environment, count, self.wait_s, minutes * 60, self.stop,
+            command, given, commands.environment, count, self.wait_s, minutes * 60, self.stop,
             # Ask why Slurm lets the job wait.
             lambda: reasons.append((commands.said([*_WHY, f"--name={title}"]) or "").strip()),
         )  # fmt: skip
@@ -297,10 +297,10 @@ def _of_environment(
 
 def _here(work: Sequence[Asked], token: str, commands: NodeCommands) -> Iterator[Matter]:
     """Test the free space in the work folders, as this machine sees it."""
-    command = ["bash", "-c", judged.script(), "doctor", token, "login", "1", *(one.argument for one in work)]
+    command, given = judged.question(token, "login", 1, work)
     try:
         environment = {**commands.environment, "SLURMD_NODENAME": socket.gethostname()}
-        told, _, _ = ask(command, environment, _HERE_S, "end\n")
+        told, _, _ = ask(command, environment, _HERE_S, f"{given}end\n")
     except subprocess.TimeoutExpired:
         yield wrong(
             "folders", (THIS_MACHINE,), f"{', '.join(one.path for one in work)} do not answer", "try `df` on them"
@@ -308,4 +308,4 @@ def _here(work: Sequence[Asked], token: str, commands: NodeCommands) -> Iterator
         return
     folders = judged.parse(told.splitlines()).folders
     for number, one in enumerate(work):
-        yield from room(folders[number] if number < len(folders) else judged.Folder(), one.name, (THIS_MACHINE,))
+        yield from room(folders.get(number, judged.Folder()), one.name, (THIS_MACHINE,))

@@ -23,7 +23,7 @@ from kappa.core.sites.site_file import SiteDescription
 _BEATS = 5
 _BEAT_S = 10.0
 _LABEL = re.compile(r"^ *(\d+): ?(.*)$")
-_CLOCK = re.compile(r"clock\|(\d+)\|(\d+\.\d+)")
+_CLOCK = re.compile(r"clock (\d+) (\d+\.\d+)")
 _RUN = "#!/bin/sh\necho runs\n"
 _PATIENCE_S = 20.0
 
@@ -43,11 +43,12 @@ class Talk(NamedTuple):
 
 
 def talk(
-    command: Sequence[str], environment: Mapping[str, str], tasks: int, wait_s: float, tell_s: float, stop: Stop,
-    late: Callable[[], object],
+    command: Sequence[str], given: str, environment: Mapping[str, str], tasks: int, wait_s: float, tell_s: float,
+    stop: Stop, late: Callable[[], object],
 ) -> Talk:  # fmt: skip
     """Run ``command``, which is srun with --label, and exchange messages with its tasks.
 
+    :param given: the first line of its standard input.
     :param wait_s: longest time until all tasks start; then ``late`` is called, and the command and its job end.
     :param tell_s: longest time for their answers.
 
@@ -61,6 +62,8 @@ def talk(
         with child:
             try:
                 conversation = _Conversation(child, tasks, stop)
+                # A pipe holds less than the program, and srun reads it when its step has started.
+                threading.Thread(target=conversation.send, args=(given,), daemon=True).start()
                 began = conversation.until(lambda: conversation.ready == set(range(tasks)), wait_s)
                 if began is False:
                     late()
@@ -124,17 +127,18 @@ class _Conversation:
         return self._answered.get(beat, 0) >= self._tasks
 
     def ask_clocks(self) -> None:
-        pipe = self._child.stdin
-        assert pipe is not None
+        for beat in range(_BEATS):
+            self._sent[beat] = time.time()
+            self.send(f"{beat}\n")
+            if not self.until(functools.partial(self._all_answered, beat), _BEAT_S):
+                break
+        self.send("end\n")
+
+    def send(self, text: str) -> None:
+        assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            for beat in range(_BEATS):
-                self._sent[beat] = time.time()
-                pipe.write(f"{beat}\n")
-                pipe.flush()
-                if not self.until(functools.partial(self._all_answered, beat), _BEAT_S):
-                    break
-            pipe.write("end\n")
-            pipe.close()
+            self._child.stdin.write(text)
+            self._child.stdin.flush()
 
 
 def _listen(pipe: IO[str], heard: "queue.Queue[tuple[float, str] | None]") -> None:

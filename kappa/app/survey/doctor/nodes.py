@@ -1,23 +1,23 @@
 """Compare the answers of nodes with this machine and each other: user, clock, folders, free space, storage targets.
 
-The answers come from ``src/doctor.sh``, which each task of a job runs.
+The answers come from ``kappa-node folders``, which each task of a job runs.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import DecodeError, Struct, ValidationError, convert, json
 
 from kappa.app.survey.doctor.matters import RIGHT, Matter, right, untold, wrong
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.node_lists import folded
+from kappa.node import packed
 
 #: Kinds of folders. `ANY`: either a node's own or shared.
 WORK, PARALLEL, OWN, ANY = "work", "parallel", "own", "any"
 _SHOWN = 160
-_HEX = re.compile(r"\\x([0-9a-f]{2})")
-_KILLABLE = resources.files("kappa.core.ground") / "src/killable.sh"
-_SCRIPT = resources.files(__package__) / "src/doctor.sh"
+_FOLDER = re.compile(r"folder\.(\d{1,4})\.(\w+)")
 LEAST_FREE_MIB = 64
 LEAST_FREE_SHARE = 0.02
 # If so much is free, the share does not count: a hundredth of petabytes is enough.
@@ -43,12 +43,12 @@ class Space(NamedTuple):
     inodes_free: int
 
 
-class Folder(NamedTuple):
+class Folder(Struct, frozen=True):
     """A folder as a node sees it.
 
     ``mount``: type, source, point and options. ``quota``: the output of the quota command, ``None`` without one.
     ``writes``, ``runs``, ``token``: the result of each attempt, ``None`` if not tried. ``sees``: number of nodes whose
-    files it sees, including itself. ``ended``: whether the answer for this folder is complete.
+    files it sees, including itself. Without a ``kind``, the node has not answered.
     """
 
     kind: str = ""
@@ -61,73 +61,51 @@ class Folder(NamedTuple):
     writes: str | None = None
     owner: str = ""
     sees: int = 0
-    ended: bool = False
 
 
 class MachineAnswer(NamedTuple):
-    """The answer of one machine. ``user``: number, group and name. ``folders``: in the order of the request."""
+    """The answer of one machine. ``user``: number, group and name. ``folders``: by number in the request."""
 
     node: str
     user: tuple[str, str, str]
-    folders: tuple[Folder, ...]
+    folders: Mapping[int, Folder]
     ended: bool
 
 
-def script() -> str:
-    return _KILLABLE.read_text(encoding="utf-8") + _SCRIPT.read_text(encoding="utf-8")
+def question(token: str, job: str, nodes: int, asked: Sequence["Asked"]) -> tuple[list[str], str]:
+    """Return the command that asks a node, and the line that it must get first on standard input."""
+    return packed.from_input("folders", token, job, str(nodes), *(each.argument for each in asked))
 
 
 def parse(lines: Iterable[str]) -> MachineAnswer:
     """Parse the answer of a machine, even if it is incomplete. Ignore other lines, for instance a banner."""
     node, user, ended = "", ("", "", ""), False
-    said: list[dict[str, str]] = []
+    folders: dict[int, dict[str, Any]] = {}
     for line in lines:
-        match clean(line).rstrip("\n").split("|", 3):
-            case ["node", name, *_]:
-                node = name
-            case ["user", number, group, name]:
-                user = (number, group, name)
-            case ["folder", number, key, value] if number.isdecimal() and int(number) in (len(said) - 1, len(said)):
-                if int(number) == len(said):
-                    said.append({})
-                said[-1].setdefault(key, value.strip())
-            case ["end", *_]:
-                ended = True
-    folders = [_folder(one, ended=ended or number + 1 < len(said)) for number, one in enumerate(said)]
-    return MachineAnswer(node, user, tuple(folders), ended)
+        name, _, text = line.rstrip("\n").partition(" ")
+        ended = ended or (name, text) == ("end", "")
+        try:
+            value = _cleaned(json.decode(text)) if text else None
+            if name == "node":
+                node = str(value)
+            elif name == "user":
+                user = convert(value, tuple[str, str, str])
+            elif match := _FOLDER.fullmatch(name):
+                folders.setdefault(int(match[1]), {})[match[2]] = value
+        except (DecodeError, ValidationError):
+            continue
+    return MachineAnswer(node, user, {number: _folder(results) for number, results in folders.items()}, ended)
 
 
-def _folder(said: dict[str, str], *, ended: bool) -> Folder:
-    def shown(key: str) -> str | None:
-        return one_line(said[key], _SHOWN) if key in said else None
-
-    return Folder(
-        kind=said.get("kind", ""),
-        there=said.get("there") == "yes",
-        mount=_mount(said.get("mount", "")),
-        space=_space(said.get("space", "")),
-        quota=said.get("quota"),
-        token=shown("token"),
-        runs=shown("runs"),
-        writes=shown("writes"),
-        owner=said.get("owner", ""),
-        sees=int(said["sees"]) if said.get("sees", "").isdecimal() else 0,
-        ended=ended,
-    )
+def _folder(results: dict[str, Any]) -> Folder:
+    try:
+        return convert(results, Folder)
+    except ValidationError:
+        return Folder()
 
 
-def _mount(said: str) -> tuple[str, str, str, str]:
-    """Parse a line of ``findmnt --raw``, which writes blanks as ``\\x20``. Other text is the type alone."""
-    words = [_HEX.sub(lambda found: chr(int(found[1], 16)), one) for one in said.split(" ")]
-    return (words[0], words[1], words[2], words[3]) if len(words) == 4 else (words[0], "", "", "")
-
-
-def _space(said: str) -> Space | None:
-    words = said.split()
-    if len(words) != 5 or not all(word.isdecimal() for word in words):
-        return None
-    block, blocks, free, inodes, inodes_free = map(int, words)
-    return Space(block * blocks, block * free, inodes, inodes_free)
+def _cleaned(value: Any) -> Any:
+    return one_line(clean(value), _SHOWN) if isinstance(value, str) else value
 
 
 class Quota(NamedTuple):
@@ -270,7 +248,7 @@ def clock_matter(offsets: Mapping[str, Offset | None], places: Sequence[str]) ->
 
 def wrote(nodes: Sequence[MachineAnswer], number: int, token: str) -> list[str]:
     """Return the nodes that saw this machine's ``token`` in the folder of this number, and wrote into it."""
-    said = {told.node: told.folders[number] for told in nodes if number < len(told.folders)}
+    said = {told.node: told.folders.get(number, Folder()) for told in nodes}
     return [node for node, folder in said.items() if folder.token == token and folder.writes == "yes"]
 
 
@@ -284,8 +262,8 @@ def folder_matters(
     :param here: for each work folder's path, the nodes whose file this machine found in it.
     """
     for number, one in enumerate(asked):
-        said = {told.node: told.folders[number] if number < len(told.folders) else Folder() for told in nodes}
-        silent = [node for node, folder in said.items() if not folder.ended]
+        said = {told.node: told.folders.get(number, Folder()) for told in nodes}
+        silent = [node for node, folder in said.items() if not folder.kind]
         if silent:
             yield wrong(
                 _subject(one), places, f"{folded(silent)} did not answer in time for {one.shown}",
