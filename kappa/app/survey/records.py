@@ -94,4 +94,4 @@ def node_names(said: str, command: str) -> tuple[str, ...]:
     try:
         return tuple(expand_nodes(said))
     except ValueError as err:
-        raise SurveyError(f"`{command}`: expected {err}, found {one_line(said, 80)!r}") from None
+        raise SurveyError(f"`{command}`: {err}") from None
