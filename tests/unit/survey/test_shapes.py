@@ -390,7 +390,7 @@ def test_mpi_types_of_old_and_new_slurm():
 
 
 def test_a_record_that_is_none_is_refused_by_command_and_key():
-    with pytest.raises(SurveyError, match=r"show node.*n1: expected Sockets=NUMBER, found 'two'"):
+    with pytest.raises(SurveyError, match=r"show node.*node n1: Sockets: expected a whole number, found 'two'"):
         parse_nodes(node("n1").replace("Sockets=2", "Sockets=two"))
     with pytest.raises(SurveyError, match="line 1: expected a record that begins with NodeName="):
         parse_nodes("PartitionName=a Nodes=b")
