@@ -84,7 +84,9 @@ def probe(
     hwloc=(),
     limits=None,
 ):
-    """``adapters`` as (DEVICE.PORT, RATE); ``limits``: further facts, and other values of those that all have.
+    """``adapters`` as (DEVICE.PORT, RATE), or (DEVICE.PORT, RATE, LINK LAYER) for others than InfiniBand.
+
+    ``limits``: further facts, and other values of those that all have.
 
     Cores are numbered socket by socket, second threads after all of them, as Linux does."""
     total = sockets * cores
@@ -94,8 +96,9 @@ def probe(
         "cpu.base_khz": None, "memory.total_kib": 263000000, "limit.locked_memory_bytes": "unlimited",
         "net.eno1.state": "up", "net.eno1.speed_mbit": 25000, "net.eno1.driver": "ice",
     }  # fmt: skip
-    for port, rate in adapters:
-        facts |= {f"ib.{port}.state": "ACTIVE", f"ib.{port}.rate": rate, f"ib.{port}.link_layer": "InfiniBand"}
+    for port, rate, *layer in adapters:
+        said = {"state": "ACTIVE", "rate": rate, "link_layer": layer[0] if layer else "InfiniBand"}
+        facts |= {f"ib.{port}.{name}": value for name, value in said.items()}
     facts |= {f"program.{one}": f"/usr/bin/{one}" for one in programs} | (limits or {})
     sections = {
         "facts": [*told(facts), *map(mounted, [ROOT, *mounts])],
