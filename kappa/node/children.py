@@ -1,7 +1,7 @@
 """Call what may hang in child processes: a file server, a driver, a program.
 
 A child that does not answer in time is left behind: the kernel may not end it before its server answers. It has none of
-this process's files, so that nobody waits for it.
+this process's open files, so no program waits for it.
 """
 
 import contextlib

@@ -8,7 +8,7 @@ import fnmatch
 import functools
 import importlib
 import os
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from kappa.node.files import distinct, first, number, read
 
@@ -273,12 +273,12 @@ FACTS = (
 
 
 @functools.cache
-def fact_of(name):
+def fact_of(name: str) -> Optional[Fact]:  # noqa: UP045 (Python 3.6)
     """Return the row of the fact of this name, or ``None``."""
     return next((fact for fact in FACTS if fnmatch.fnmatchcase(name, fact.name)), None)
 
 
-def known_fact(pattern):
+def known_fact(pattern: str) -> bool:
     """Return whether a name or pattern can match a fact."""
     return any(fact.matches(pattern) for fact in FACTS)
 

@@ -1,6 +1,6 @@
 """Do all nodes have the same programs and libraries, and the accepted ones? One job for each environment.
 
-Each node reports (``src/node_facts/software.py``):
+Each node reports (``kappa/node/facts/software.py``):
 
 - where the environment's programs are on its PATH;
 - the SHA-256 of the programs, of the shared objects that the loader takes, and of files that they open at run time;

@@ -75,10 +75,10 @@ def inventory(
     found: list[GpuFacts] = []
     for node in node_facts(text, expect_nodes=expect_nodes):
         gpus: dict[int, dict[str, object]] = {}
-        for index, field, value in ((*fact.groups(), value) for name, value in node.facts.items()
-                                    if (fact := _FACT.fullmatch(name))):  # fmt: skip
-            said = clean(value) if isinstance(value, str) else value
-            gpus.setdefault(int(index), {"host": node.host, "index": int(index)})[field] = said
+        for name, value in node.facts.items():
+            if fact := _FACT.fullmatch(name):
+                said = clean(value) if isinstance(value, str) else value
+                gpus.setdefault(int(fact[1]), {"host": node.host, "index": int(fact[1])})[fact[2]] = said
         if expect_per_node is not None and len(gpus) != expect_per_node:
             raise output.missing(f"{expect_per_node} GPUs on {node.host}, found {len(gpus)}")
         if not gpus or {*gpus} != set(range(len(gpus))):

@@ -9,7 +9,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from kappa.core.ground.node_lists import MAX_NODES, expand_nodes
+from kappa.core.ground.node_lists import MAX_NODES, NODE_LIST, expand_nodes
 from kappa.core.vocabulary.node_states import NodeLine, node_line
 from reframe_checks.parsers.text import INTEGER, Output, ParseError, Unit
 
@@ -96,11 +96,7 @@ def leaf_switches(text: str) -> dict[str, str]:
         fields = _fields(output, number, line.partition("#")[0])
         if not fields or set(fields) == {"blocksizes"}:
             continue
-        lists = {
-            kind: _expanded(output, number, fields[key], MAX_LISTED - names)
-            for key, kind in _LISTS.items()
-            if fields.get(key)
-        }
+        lists = {kind: _expanded(output, number, fields[key]) for key, kind in _LISTS.items() if fields.get(key)}
         if "nodes" in fields and not lists:
             lists = {"nodes": []}
         named = [fields[key] for key in _SWITCH_NAMES if key in fields]
@@ -109,6 +105,8 @@ def leaf_switches(text: str) -> dict[str, str]:
         if named[0] in nodes_of:
             raise output.error(number, f"{named[0]} once")
         names += sum(map(len, lists.values()))
+        if names > MAX_LISTED:
+            raise output.error(number, f"at most {MAX_LISTED:,} names in all lists")
         # scontrol also prints nodes for a switch of switches and a block of blocks: all nodes below it.
         nodes_of[named[0]] = lists.get("nodes", ())
         if "children" in lists:
@@ -133,11 +131,11 @@ def _fields(output: Output, number: int, content: str) -> dict[str, str]:
     return fields
 
 
-def _expanded(output: Output, number: int, text: str, at_most: int) -> list[str]:
+def _expanded(output: Output, number: int, text: str) -> list[str]:
     try:
-        return expand_nodes(text, min(at_most, MAX_NODES))
-    except ValueError as err:
-        raise output.error(number, str(err)) from None
+        return expand_nodes(text)
+    except ValueError:
+        raise output.error(number, NODE_LIST) from None
 
 
 def _check_children(output: Output, number: int, nodes: Sequence[str], below: dict[str, Sequence[str] | None]) -> None:

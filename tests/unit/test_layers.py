@@ -8,6 +8,7 @@ from collections import defaultdict
 REPOSITORY = pathlib.Path(__file__).parents[2]
 RANKS = {
     "kappa.core.ground": 0,
+    "kappa.node": 0,
     "kappa.core.vocabulary": 1,
     "kappa.core.fabrics": 1,
     "kappa.core.record": 1,

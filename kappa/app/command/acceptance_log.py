@@ -46,9 +46,9 @@ def add_arguments(to: CommandParser) -> None:
 
 @checked
 def _nodes(text: str) -> tuple[str, ...]:
-    from kappa.core.ground.node_lists import MAX_NODES, unfolded
+    from kappa.core.ground.node_lists import expand_nodes
 
-    return unfolded(text, MAX_NODES)
+    return tuple(expand_nodes(text))
 
 
 def _range(text: str) -> range:

@@ -148,10 +148,11 @@ def _with_qos(
     asker: Asker, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition], caller: Caller
 ) -> list[SlurmPartition]:
     """Return the partitions with the limits of their QOS, if accounting has them."""
+    answer = ""
     if caller.qos or any("QoS" in one.settings for one in partitions):
         with contextlib.suppress(InputError):
-            return bounded(partitions, parse_qos(asker.slurm(QOS)), caller.qos, nodes)
-    return list(partitions)
+            answer = asker.slurm(QOS)
+    return bounded(partitions, parse_qos(answer), caller.qos, nodes)
 
 
 def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct, json, structs
 
 from kappa.app.survey import hardware
+from kappa.app.survey.fabric import fabric
 from kappa.app.survey.hardware import memory_gb_per_s, peak
 from kappa.app.survey.kinds import Part
 from kappa.app.survey.mpi import FurtherMpi, further_mpi
-from kappa.app.survey.probe import AdapterPort, Probe
+from kappa.app.survey.probe import Probe
 from kappa.app.survey.slurm import (
     CONFIG,
     MPI_TYPES,
@@ -27,8 +28,6 @@ from kappa.app.survey.slurm import (
 from kappa.app.survey.storage import FileSystem, UnmountedDisk, file_systems, unmounted_disks
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
-
-_INFINIBAND = "InfiniBand"
 
 
 class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,6 +76,8 @@ class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unmounted_disks: list[UnmountedDisk] = []
     further_mpi: list[FurtherMpi] = []
     """MPI libraries that are neither on PATH nor in a module."""
+    unclear_adapters: dict[str, list[str]] = {}
+    """If it is unclear which RDMA ports carry MPI, all that may, by link and rate; ``adapters`` is empty then."""
 
 
 class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,10 +180,7 @@ def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None =
     node = probes[0]
     for_jobs = hardware.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
     key, processor = hardware.cores_or_processor(for_jobs)
-    active = [adapter for adapter in node.adapters if adapter.active]
-    fastest = max((adapter.gbit_per_s for adapter in active), default=0.0)
-    rdma = [adapter for adapter in active if adapter.gbit_per_s == fastest]
-    wired = max((one.gbit_per_s for one in node.interfaces if one.up and not one.virtual), default=0.0)
+    network = fabric(node)
     return NodeKind(
         by=[probe.name for probe in probes],
         model=node.lscpu.get("Model name", ""),
@@ -197,9 +195,10 @@ def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None =
         os=node.os,
         gpus=_gpus(node),
         amd_gpus=node.amd_gpus,
-        adapters=[adapter.port for adapter in rdma],
-        link_gbit_per_s=fastest or wired,
-        link=_link(rdma, wired),
+        adapters=network.ports,
+        unclear_adapters=dict(network.unclear),
+        link_gbit_per_s=network.gbit_per_s,
+        link=network.link,
         file_systems=file_systems(probes, login),
         programs={name: place for name, place in node.programs.items() if all(name in one.programs for one in probes)},
         versions=dict(node.versions),
@@ -221,12 +220,6 @@ def _limits(limits: Mapping[str, str]) -> dict[str, str]:
         and name != "memlock"
         and not (name.endswith("_hard") and said == limits.get(name.removesuffix("_hard")))
     }
-
-
-def _link(rdma: Sequence[AdapterPort], wired: float) -> str:
-    if rdma:
-        return _INFINIBAND if rdma[0].link_layer == _INFINIBAND else "RoCE"
-    return "Ethernet" if wired else ""
 
 
 def _gpus(node: Probe) -> Gpus | None:
@@ -262,8 +255,11 @@ def found_part(
         cores_for_jobs=limits.cores_of(first),
         sockets_of_jobs=first.sockets_of_jobs,
         limits={**{key: ",".join(said) for key, said in limits.allowed.items()}, **limits.settings}
-        | {key: str(most) for key, most in
-           (("MaxCPUsPerNode", limits.most_cpus), ("MaxMemPerNode", limits.most_memory_mib)) if most},
+        | {
+            key: str(most)
+            for key, most in (("MaxCPUsPerNode", limits.most_cpus), ("MaxMemPerNode", limits.most_memory_mib))
+            if most
+        },
         wants=limits.wants(caller),
         others=[f"{one.name}: {_given(one)}" for one in part.others],
         strange=[f"{node.name}: {node.condition.text or 'none'}" for node in part.nodes if node.condition.unknown],

@@ -57,8 +57,8 @@ def _resources(part: FoundPart, told: NodeKind) -> Iterator[TooSmall]:
         (_STACK, _STACK_KIB, "Fortran and OpenMP programs keep arrays on the stack"),
         (_ADDRESSES, math.inf if told.gpus else told.memory_gib * 2**20, "GPUs and ranks map more than they use"),
     ]
-    if told.adapters:
-        wanted.insert(0, (_LOCKED, math.inf, f"{told.link} locks the memory of messages"))
+    if told.adapters or told.unclear_adapters:
+        wanted.insert(0, (_LOCKED, math.inf, f"{told.link or 'RDMA'} locks the memory of messages"))
     said = {**told.limits, "memlock": told.memlock}
     for limit, least, why in wanted:
         has, most = _number(said.get(limit.key)), _number(said.get(f"{limit.key}_hard"))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from kappa.app.survey.fabric import described
 from kappa.app.survey.features import (
     CONTAINERS,
     ENVIRONMENT,
@@ -122,7 +123,7 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Sit
         yield SiteLine(2, "max_jobs: 1")
         yield SiteLine(2, f"tuning: {flow(_TUNING)}", "nodes share one machine and its disk")
     yield from _gpus(title, part, probe)
-    yield from _network(part, probe)
+    yield from _network(title, part, probe)
     yield from _storage(title, part, probe)
     yield from (SiteLine(2, f"# Too small: {limit}", probe) for limit in too_small(part))
     for mpi in told.further_mpi if told else ():
@@ -235,16 +236,24 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
         )
 
 
-def _network(part: FoundPart, probe: str) -> Iterator[SiteLine]:
+def _network(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
     told = part.told
     if told and told.adapters:
         yield SiteLine(
             2,
             f"transport: {flow({'adapters': told.adapters})}",
-            f"{probe}: {told.link}, {told.link_gbit_per_s:g} Gbit/s each",
+            f"{probe}: {described(told.link, told.link_gbit_per_s)} each",
         )
         if len(told.adapters) > 1:
-            yield SiteLine(2, f"rails: {flow(told.adapters)}", probe)
+            yield SiteLine(2, f"rails: {flow(told.adapters)}", f"{probe}: without the ports of other links and rates")
+    if told and told.unclear_adapters:
+        groups = "; ".join(f"{words}: {' '.join(ports)}" for words, ports in told.unclear_adapters.items())
+        yield ask(
+            2,
+            f"{title}: transport: which of the node's RDMA ports carry MPI: {groups}? Others may be storage's. Add "
+            "`transport: {adapters: [...]}`, for several ports `rails`, and the features large_puts and rails, or "
+            "give the reasons in expected.yaml",
+        )
 
 
 def _storage(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:

@@ -4,6 +4,7 @@ Some features get no reason, because a person must look for them:
 
 - programs of the checks of mode smoke that no node has;
 - GPUs that only Slurm lists;
+- RDMA ports, if it is unclear which of them carry MPI;
 - storage, if none was found;
 - nodes that no job can select.
 
@@ -122,9 +123,11 @@ def _of_processors(survey: Survey, part: FoundPart) -> dict[str, str]:
 
 def _of_network(survey: Survey, part: FoundPart) -> dict[str, str]:
     untold = "no node was probed" if part.told is None else ""
+    unclear = part.told.unclear_adapters if part.told else {}
+    several = any(len(ports) > 1 for ports in unclear.values())
     return {
-        LARGE_PUTS: untold or "no RDMA adapter was found",
-        RAILS: untold or "no node has several active ports of equal rate",
+        **({} if unclear else {LARGE_PUTS: untold or "no RDMA adapter was found"}),
+        **({} if several else {RAILS: untold or "no node has several active ports of equal link and rate"}),
         SHARP: "`kappa site new` does not look for switches that reduce",
         "placement_same_switch": "Slurm knows no switches that a job could select",
         "placement_other_switch": "no job option is known that selects nodes of several switches",

@@ -1,7 +1,7 @@
 """Parse records of ``scontrol show`` (``Key=Value``, with or without ``--oneliner``) and lists of nodes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
@@ -11,6 +11,10 @@ from kappa.core.ground.node_lists import expand_nodes
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_:/]*)=")
 # The reason is free text. Slurm appends the user and the time.
 _REASON = re.compile(r"(?<=\sReason=).*?\[[^\]\s]+@\d{4}-\d\d-\d\dT[\d:]+\]")
+#: scontrol's word for no limit.
+UNLIMITED = "UNLIMITED"
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_DURATION = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
 #: scontrol's words for an empty value.
 NOTHING = ("(null)", "N/A", "n/a", "None", "NONE", "")
 
@@ -59,16 +63,65 @@ def _joined(lines: Sequence[str]) -> list[tuple[int, str]]:
     return found
 
 
-def whole(record: dict[str, str], key: str, command: str) -> int:
-    """Return a number of the record.
+def odd_value(record: Mapping[str, str], key: str, command: str, expected: str) -> SurveyError:
+    """Return the error for a value of the record, whose first key is the kind and the name of its subject."""
+    kind, name = next(iter(record.items()))
+    subject = f"{kind.removesuffix('Name').lower()} {one_line(name, 80)}"
+    value = one_line(record.get(key, ""), 40)
+    return SurveyError(f"`{command}`: {subject}: {key}: expected {expected}, found {value!r}")
 
-    :raises SurveyError: the record has no such number.
+
+def required(record: Mapping[str, str], key: str, command: str) -> str:
+    """Return a value of the record.
+
+    :raises SurveyError: the record has no such value, or it is empty.
     """
-    said = record.get(key, "")
-    if not said.isdecimal():
-        name = next(iter(record.values()), "")
-        raise SurveyError(f"`{command}`: {name}: expected {key}=NUMBER, found {one_line(said, 40) or 'nothing'!r}")
-    return int(said)
+    if not record.get(key):
+        raise odd_value(record, key, command, "a word")
+    return record[key]
+
+
+def whole(
+    record: Mapping[str, str], key: str, command: str, missing: int | None = None, expected: str = "a whole number"
+) -> int:
+    """Return a number of the record, or ``missing``, if given, without the key.
+
+    :raises SurveyError: the record has another value.
+    """
+    if missing is not None and key not in record:
+        return missing
+    if not _NUMBER.fullmatch(record.get(key, "")):
+        raise odd_value(record, key, command, expected)
+    return int(record[key])
+
+
+def limit(record: Mapping[str, str], key: str, command: str) -> int | None:
+    """Return a limit; ``None`` for UNLIMITED, for 0, and without the key.
+
+    :raises SurveyError: the record has another value.
+    """
+    if record.get(key) == UNLIMITED:
+        return None
+    return whole(record, key, command, 0, f"a whole number or {UNLIMITED}") or None
+
+
+def duration(record: Mapping[str, str], key: str, command: str) -> int | None:
+    """Return a duration such as ``1-12:00:00``, ``12:00:00`` or ``30:00`` in seconds.
+
+    ``None`` for UNLIMITED and without the key.
+
+    :raises SurveyError: the record has another value.
+    """
+    if record.get(key, UNLIMITED) == UNLIMITED:
+        return None
+    match = _DURATION.fullmatch(record[key])
+    if not match:
+        raise odd_value(record, key, command, f"a duration such as 1-12:00:00, or {UNLIMITED}")
+    days, *rest = (int(part) if part is not None else None for part in match.groups())
+    parts = [part for part in rest if part is not None]
+    # After days, the first number is hours. One or two numbers alone are minutes and seconds.
+    hours, minutes, seconds = [*parts, 0, 0, 0][:3] if days is not None or len(parts) == 3 else [0, *parts, 0][:3]
+    return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
 
 
 def listed(said: str | None) -> tuple[str, ...]:
@@ -76,12 +129,6 @@ def listed(said: str | None) -> tuple[str, ...]:
     if said is None or said in NOTHING:
         return ()
     return tuple(word for word in re.split(r",(?![^(\[]*[)\]])", said) if word)
-
-
-def whole_or(record: dict[str, str], key: str, otherwise: int) -> int:
-    """Return a number of the record, or ``otherwise`` if the key is missing or no number."""
-    said = record.get(key, "")
-    return int(said) if said.isdecimal() else otherwise
 
 
 def node_names(said: str, command: str) -> tuple[str, ...]:
@@ -94,4 +141,4 @@ def node_names(said: str, command: str) -> tuple[str, ...]:
     try:
         return tuple(expand_nodes(said))
     except ValueError as err:
-        raise SurveyError(f"`{command}`: expected {err}, found {one_line(said, 80)!r}") from None
+        raise SurveyError(f"`{command}`: {err}") from None

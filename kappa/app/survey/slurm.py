@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kappa.app.survey.records import NOTHING, listed, node_names, records, whole, whole_or
+from kappa.app.survey.records import NOTHING, UNLIMITED, duration, limit, listed, node_names, records, required, whole
 from kappa.core.ground.clean_text import clean
 from kappa.core.vocabulary.node_states import NodeCondition, condition
 
@@ -34,7 +34,8 @@ _SETTINGS = (
     "QoS", "AllocNodes", "OverSubscribe", "Shared", "Exclusive", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket",
     "MaxMemPerCPU", "PreemptMode",
 )  # fmt: skip
-_UNBOUND = {"ALL", "NO", "OFF", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
+# With :1, a core has one job at a time.
+_UNBOUND = {"ALL", "NO", "OFF", *(nothing.upper() for nothing in NOTHING), UNLIMITED, "YES:1", "FORCE:1", "0"}
 QOS = "sacctmgr --noheader --parsable2 show qos format=Name,MaxTRES,MinTRES,MaxWall"
 
 
@@ -137,14 +138,14 @@ class SlurmPartition(NamedTuple):
     def cores_of(self, node: SlurmNode) -> int:
         """Return the largest number of the node's cores that a job gets in this partition."""
         cpus = [self.most_cpus] if self.most_cpus else []
-        if most := whole_or(self.settings, "MaxCPUsPerSocket", 0):
+        if most := int(self.settings.get("MaxCPUsPerSocket", 0)):
             cpus.append(most * node.sockets)
         return max(1, min([node.cores_for_jobs, *(one // node.cpus_per_core for one in cpus)]))
 
     def memory_of(self, node: SlurmNode) -> int:
         """Return the most memory of the node that a job gets in this partition, in MiB."""
         mib = [self.most_memory_mib] if self.most_memory_mib else []
-        if most := whole_or(self.settings, "MaxMemPerCPU", 0):
+        if most := int(self.settings.get("MaxMemPerCPU", 0)):
             mib.append(most * self.cores_of(node) * node.cpus_per_core)
         return min([node.memory_for_jobs_mib, *mib])
 
@@ -196,14 +197,14 @@ def parse_nodes(text: str) -> list[SlurmNode]:
     """
     found = []
     for record in records(text, NODES, "NodeName"):
-        state = condition(record.get("State", ""))
+        state = condition(required(record, "State", NODES))
         if not state.exists:
             continue
         reason = record.get("Reason", "")
         sockets, of_socket, threads = (
             whole(record, key, NODES) for key in ("Sockets", "CoresPerSocket", "ThreadsPerCore")
         )
-        per_core = max(1, whole_or(record, "CPUTot", 0) // (sockets * of_socket or 1)) if threads > 1 else 1
+        per_core = max(1, whole(record, "CPUTot", NODES, 0) // (sockets * of_socket or 1)) if threads > 1 else 1
         numbers = _cores_of_cpus(record.get("CPUSpecList", ""), per_core)
         features = next((record[key] for key in _FEATURES if record.get(key)), "")
         found.append(
@@ -221,7 +222,7 @@ def parse_nodes(text: str) -> list[SlurmNode]:
                 "" if reason in NOTHING else reason,
                 _reserved_cores(record, per_core, numbers),
                 numbers,
-                whole_or(record, "MemSpecLimit", 0),
+                whole(record, "MemSpecLimit", NODES, 0),
                 per_core,
             )
         )
@@ -240,11 +241,11 @@ def _cores_of_cpus(said: str, per_core: int) -> frozenset[int]:
 
 def _reserved_cores(record: dict[str, str], per_core: int, numbers: frozenset[int]) -> int:
     """Return the number of reserved cores, by CPUEfctv (22.05 and later), else by CoreSpecCount or the list of CPUs."""
-    in_all = whole_or(record, "CPUTot", 0)
-    effective = whole_or(record, "CPUEfctv", in_all)
+    in_all = whole(record, "CPUTot", NODES, 0)
+    effective = whole(record, "CPUEfctv", NODES, in_all)
     if 0 < effective < in_all:
         return -(-(in_all - effective) // per_core)
-    return max(whole_or(record, "CoreSpecCount", 0), len(numbers))
+    return max(whole(record, "CoreSpecCount", NODES, 0), len(numbers))
 
 
 def parse_gres(said: str) -> tuple[Gres, ...]:
@@ -267,21 +268,24 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
     """
     found = []
     for record in records(text, PARTITIONS, "PartitionName"):
+        # They are also shown, so they stay texts.
+        for key in ("MaxCPUsPerSocket", "MaxMemPerCPU"):
+            limit(record, key, PARTITIONS)
         closed = any(record.get(key) == "YES" for key in ("RootOnly", "Hidden", "ReqResv"))
         found.append(
             SlurmPartition(
                 record["PartitionName"],
                 node_names(record.get("Nodes", ""), PARTITIONS),
                 record.get("Default") == "YES",
-                record.get("State", "UP") == "UP" and not closed,
-                seconds(record.get("MaxTime", "UNLIMITED")),
-                _limit(record, "MaxNodes"),
-                max(1, whole_or(record, "MinNodes", 1)),
-                _limit(record, "MaxCPUsPerNode"),
-                _limit(record, "MaxMemPerNode"),
+                required(record, "State", PARTITIONS) == "UP" and not closed,
+                duration(record, "MaxTime", PARTITIONS),
+                limit(record, "MaxNodes", PARTITIONS),
+                max(1, whole(record, "MinNodes", PARTITIONS, 1)),
+                limit(record, "MaxCPUsPerNode", PARTITIONS),
+                limit(record, "MaxMemPerNode", PARTITIONS),
                 {key: listed(record[key]) for key in _LISTS if record.get(key, "ALL").upper() not in _UNBOUND},
                 {key: record[key] for key in _SETTINGS if record.get(key, "NO").upper() not in _UNBOUND},
-                whole_or(record, "PriorityTier", 1),
+                whole(record, "PriorityTier", PARTITIONS, 1),
             )
         )
     return [one if one.gives_way(found) else _without_preemption(one) for one in found]
@@ -290,11 +294,6 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
 def _without_preemption(partition: SlurmPartition) -> SlurmPartition:
     """Remove PreemptMode. Every partition has the cluster's mode, but it matters only below another partition."""
     return partition._replace(settings={key: said for key, said in partition.settings.items() if key != "PreemptMode"})
-
-
-def _limit(record: dict[str, str], key: str) -> int | None:
-    """Return a limit; ``None`` for UNLIMITED and 0."""
-    return whole_or(record, key, 0) or None
 
 
 def parse_topology(text: str) -> list[Switch]:
@@ -338,18 +337,6 @@ def max_time(limit_s: int) -> str:
     return f"{limit_s // unit_s}{unit}"
 
 
-def seconds(limit: str) -> int | None:
-    """Parse a duration such as ``1-12:00:00``, ``12:00:00`` or ``30:00`` into seconds; ``None`` for UNLIMITED."""
-    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", limit)
-    if not match:
-        return None
-    days, *rest = (int(part) if part is not None else None for part in match.groups())
-    parts = [part for part in rest if part is not None]
-    # After days, the first number is hours. One or two numbers alone are minutes and seconds.
-    hours, minutes, seconds = [*parts, 0, 0, 0][:3] if days is not None or len(parts) == 3 else [0, *parts, 0][:3]
-    return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
-
-
 class Qos(NamedTuple):
     """The limits of a job in a QOS; ``None`` without a limit. CPUs are Slurm's."""
 
@@ -360,19 +347,25 @@ class Qos(NamedTuple):
 
 
 def parse_qos(text: str) -> dict[str, Qos]:
-    """Parse lines ``NAME|node=26,cpu=1040|node=1|3-00:00:00`` into limits by QOS. Ignore other lines."""
+    """Parse lines ``NAME|node=26,cpu=1040|node=1|3-00:00:00`` into limits by QOS. Ignore other lines.
+
+    :raises SurveyError: a limit is no number, or no duration.
+    """
     found = {}
     for line in clean(text).splitlines():
         name, *fields = line.split("|")
         if len(fields) == 3 and name:
-            most, least = (dict(re.findall(r"(?:^|,)(node|cpu)=(\d+)", said)) for said in fields[:2])
-            nodes, cpus, longest_s = _number(most, "node"), _number(most, "cpu"), seconds(fields[2])
-            found[name] = Qos(nodes, cpus, _number(least, "node") or 1, longest_s)
+            most, least = ({"QOS": name, **dict(re.findall("([^=,]+)=([^,]*)", pairs))} for pairs in fields[:2])
+            times = {"QOS": name, "MaxWall": fields[2] or UNLIMITED}
+            found[name] = Qos(
+                _number(most, "node"), _number(most, "cpu"), _number(least, "node") or 1,
+                duration(times, "MaxWall", QOS),
+            )  # fmt: skip
     return found
 
 
 def _number(limits: Mapping[str, str], name: str) -> int | None:
-    return int(limits[name]) if name in limits else None
+    return whole(limits, name, QOS) if name in limits else None
 
 
 def bounded(

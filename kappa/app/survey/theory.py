@@ -7,6 +7,7 @@ the verdict is INCOMPLETE until the site has measured its own.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kappa.app.survey.fabric import INFINIBAND
 from kappa.app.survey.features import cores, partition_features, whole_gpus
 from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.core.vocabulary.checks import catalogue
@@ -113,7 +114,7 @@ def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) ->
         yield Reference("OsuBandwidth", *two_nodes, "bandwidth_1MiB", rate, -0.5, None, _LINK)
         yield Reference("OsuBidirectionalBandwidth", *two_nodes, "bandwidth_1MiB", 2 * rate, -0.5, None, _LINK)
         yield Reference("NodeLinks", *on_nodes, "slowest_node_bandwidth", 2 * rate, -0.5, None, _LINK)
-    if told.link == "InfiniBand":
+    if told.link == INFINIBAND:
         yield Reference("PairSweep", *on_nodes, "worst_loss", 0, None, 0.01, _LOSS)
 
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.node_lists import MAX_NODES, unfolded
+from kappa.core.ground.node_lists import expand_nodes
 from reports.acceptance.campaign.slurm_answers import answer_lines, odd_answer, time_of
 
 #: After ``sacct``; then comes ``-S``. -D: a job that was requeued has two rows.
@@ -57,12 +57,12 @@ def parse_jobs(text: str, command: str) -> list[JobRow]:
         if submit is None:
             raise odd_answer(command, number, "the time of submission", line)
         try:
-            nodes = () if fields[6] in _NO_NODES else unfolded(fields[6], MAX_NODES)
+            nodes = [] if fields[6] in _NO_NODES else expand_nodes(fields[6])
         except ValueError as err:
             raise InputError(f"{command}, line {number}: {err}") from None
         started = math.inf if start is None or state in _NOT_STARTED else start
         ended = math.inf if end is None or state not in ENDED else end
-        rows.append(JobRow(fields[0], state, submit, started, ended, nodes, fields[7].strip()))
+        rows.append(JobRow(fields[0], state, submit, started, ended, tuple(nodes), fields[7].strip()))
     return rows
 
 

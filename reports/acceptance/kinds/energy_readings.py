@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration, figure
-from kappa.core.ground.node_lists import MAX_NODES, unfolded
+from kappa.core.ground.node_lists import expand_nodes
 from reports.acceptance.campaign.chained_lines import broken, decoded, numbered_lines
 from reports.acceptance.campaign.layout import ENERGY
 from reports.acceptance.kinds.series import NoValueError
@@ -206,7 +206,7 @@ def _meter_lines(folder: pathlib.Path) -> Iterator[tuple[pathlib.Path, int, _Met
 # A collector writes the same list a million times.
 @functools.lru_cache(1024)
 def _nodes(text: str) -> tuple[str, ...]:
-    return unfolded(text, MAX_NODES)
+    return tuple(sorted(expand_nodes(text)))
 
 
 def _between(counter: _Readings[float], start: float, end: float) -> tuple[float, float, float]:

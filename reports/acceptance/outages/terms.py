@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kappa.core.ground.node_lists import MAX_NODES, unfolded
+from kappa.core.ground.node_lists import MAX_NODES, expand_nodes
 
 Exclusion = Annotated[
     str, Meta(max_length=80, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
@@ -39,4 +39,4 @@ class OutageTerms(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
         :raises ValueError: ``nodes`` is no list of nodes.
         """
-        return unfolded(self.nodes, MAX_NODES)
+        return tuple(expand_nodes(self.nodes))

@@ -191,7 +191,7 @@ GOOD_LINE = sensor(0, 200, 1)
         ("[]\n", "Expected `object`"),
         (GOOD_LINE.replace("+00:00", ""), "$.time"),
         (GOOD_LINE.replace("meter", "metre"), "metre"),
-        (GOOD_LINE.replace("node[1-2]", "node[2-"), "expected 1 to 200000 nodes"),
+        (GOOD_LINE.replace("node[1-2]", "node[2-"), "expected a list of 1 to 100,000 nodes"),
         (GOOD_LINE.replace("200", '"much"'), "$.redfish.PowerWatts.Reading"),
         (GOOD_LINE.replace("200", "-200"), "at least 0 - at `$.redfish.PowerWatts`"),
         (GOOD_LINE.replace("200", '"NaN"'), "at least 0 - at `$.redfish.PowerWatts`"),

@@ -43,8 +43,8 @@ def test_terms_and_clauses_are_read(load):
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("nodes: node[1-4]", "nodes: node[1-99999999]", 6, "expected 1 to 200000 nodes"),
-        ("nodes: node[1-4]", "nodes: node[1-4", 6, "expected 1 to 200000 nodes"),
+        ("nodes: node[1-4]", "nodes: node[1-99999999]", 6, "expected a list of 1 to 100,000 nodes"),
+        ("nodes: node[1-4]", "nodes: node[1-4", 6, "expected a list of 1 to 100,000 nodes"),
         ("least_nodes: 3", "least_nodes: 5", 6, "expected least_nodes of at most the 4 nodes"),
         ("promised_h: 300", "promised_h: 100", 13, "expected promised_h of at least 1.05 x least_h"),
         ("vendor_risk: 0.1", "vendor_risk: 0.5", 13, "expected a risk above 0 and below 0.5, found 0.5"),

@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE_S, until
 
 @pytest.fixture
 def start(tmp_path):
-    """Start the test of a folder in a job of some nodes, of which this is the only one."""
+    """Start the test of a folder in a job of some nodes. This one alone answers."""
     program = tmp_path / packed.PROGRAM
     program.write_bytes(packed.program())
 

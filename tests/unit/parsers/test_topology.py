@@ -41,16 +41,16 @@ def test_no_topology_is_no_switch(text):
         ("slurm_load_topology: error\n", "SwitchName=NAME"),
         ("SwitchName=s0\n", "with Nodes=LIST"),
         ("BlockName=b0 BlockIndex=0 BlockSize=4\n", "BlockName=NAME Nodes=LIST"),
-        ("SwitchName=s0 Nodes=n[1-\n", "a list of nodes"),
+        ("SwitchName=s0 Nodes=n[1-\n", "a list of 1 to 100,000 nodes"),
         ("SwitchName=s0 Nodes=n1\nSwitchName=s1 Nodes=n1\n", "n1 is also on s0"),
         ("SwitchName=s0 Nodes=n1", "cut off"),
         ("SwitchName=s0 Level=0 Node n1 Nodes=n1\n", "KEY=VALUE"),
         ("SwitchName=s0 Nodes=n1 Nodes=n2\n", "each key once"),
         ("SwitchName=s0 BlockName=b0 Nodes=n1\n", "SwitchName=NAME"),
         ("SwitchName=s0 Nodes=n1\nSwitchName=s0 Nodes=n1\n", "line 2: expected s0 once"),
-        ("SwitchName=s0 Nodes=node[1-999999999]\n", "line 1: expected a list of at most 200,000 nodes"),
-        ("SwitchName=s0 Nodes=n[1-[2-3]]\n", "line 1: expected a list of nodes"),
-        ("SwitchName=s9 Switches=s[1-999999999]\n", "at most 200,000"),
+        ("SwitchName=s0 Nodes=node[1-999999999]\n", "line 1: expected a list of 1 to 100,000 nodes"),
+        ("SwitchName=s0 Nodes=n[1-[2-3]]\n", "line 1: expected a list of 1 to"),
+        ("SwitchName=s9 Switches=s[1-999999999]\n", "a list of 1 to 100,000 nodes"),
         ("SwitchName=s0 Nodes=n1\nSwitchName=s9 Switches=s[0-1]\n", "line 2: expected a line that describes s1, too"),
         ("SwitchName=s0 Nodes=n1\nSwitchName=s9 Nodes=n[1-2] Switches=s0\n", "the nodes of s0, no others; n2 is"),
     ],
@@ -62,7 +62,7 @@ def test_anything_else_is_an_error(text, message):
 
 def test_the_names_of_all_lines_together_are_bounded(monkeypatch):
     monkeypatch.setattr(slurm, "MAX_LISTED", 5)
-    with pytest.raises(ParseError, match="line 2: expected a list of at most 2 nodes"):
+    with pytest.raises(ParseError, match="line 2: expected at most 5 names"):
         leaf_switches("SwitchName=s0 Nodes=n[1-3]\nSwitchName=s1 Nodes=m[1-3]\n")
 
 

@@ -87,7 +87,9 @@ def probe(
     programs=(),
     facts=None,
 ):
-    """``adapters`` as (DEVICE.PORT, RATE); ``facts``: further facts, and other values of those that all have.
+    """``adapters`` as (DEVICE.PORT, RATE), or (DEVICE.PORT, RATE, LINK LAYER) for others than InfiniBand.
+
+    ``facts``: further facts, and other values of those that all have.
 
     Cores are numbered socket by socket, second threads after all of them, as Linux does."""
     total = sockets * cores
@@ -104,8 +106,9 @@ def probe(
         "site.folders": [["8:1", folder] for folder in folders],
         "site.versions": [["mpirun", "mpirun (Open MPI) 5.0.3"]],
     }  # fmt: skip
-    for port, rate in adapters:
-        told_by_all |= {f"ib.{port}.state": "ACTIVE", f"ib.{port}.rate": rate, f"ib.{port}.link_layer": "InfiniBand"}
+    for port, rate, *layer in adapters:
+        said = {"state": "ACTIVE", "rate": rate, "link_layer": layer[0] if layer else "InfiniBand"}
+        told_by_all |= {f"ib.{port}.{name}": value for name, value in said.items()}
     told_by_all |= {f"program.{program}": f"/usr/bin/{program}" for program in programs}
     return "\n".join([*told(told_by_all | (facts or {})), "end"])
 

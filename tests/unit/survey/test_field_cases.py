@@ -5,12 +5,14 @@ import subprocess
 
 import pytest
 
-from kappa.app.survey.kinds import kinds, parts
+from kappa.app.survey.kinds import kinds, parts, shares_cores
 from kappa.app.survey.probe import parse, question
-from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
+from kappa.app.survey.records import SurveyError
+from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions, parse_qos
 from kappa.core.ground.errors import InputError
 from kappa.node.facts import folders
 from reframe_checks.parsers import slurm
+from reports.acceptance.outages.terms import OutageTerms
 from tests.unit.survey.clusters import (
     Cluster,
     files_of,
@@ -140,6 +142,89 @@ def test_states_of_sinfo_with_signs():
 
 def four(name, default="NO", **more):
     return partition(name, "n[1-4]", Default=default, **more)
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown", "shares"),
+    [
+        ("FORCE:1", None, False),
+        ("YES:1", None, False),
+        ("NO", None, False),
+        ("EXCLUSIVE", "EXCLUSIVE", False),
+        ("YES:4", "YES:4", False),
+        ("FORCE", "FORCE", True),
+        ("FORCE:2", "FORCE:2", True),
+        ("FORCE:10", "FORCE:10", True),
+    ],
+)
+@pytest.mark.parametrize("key", ["OverSubscribe", "Shared"])
+def test_a_partition_shares_cores_with_more_than_one_job_on_each(key, setting, shown, shares):
+    text = field("27-partition-force-1.txt").replace("OverSubscribe=FORCE:1", f"{key}={setting}")
+    [part] = parse_partitions(text)
+    assert (part.settings.get(key), shares_cores(part)) == (shown, shares)
+
+
+def test_names_that_end_in_a_letter_or_a_number_are_folded_for_every_slurm():
+    names = [*(f"node{number}-a40" for number in (20, 21, 22)), *(f"node{number}-l40" for number in range(40, 44))]
+    nodes = "\n".join(node(name, gres=f"gpu:{1 if 'a40' in name else 8}") for name in names)
+    found = surveyed(Untold(nodes, partition("gpu", ",".join(names))))
+    assert sorted(part.nodes for part in found.parts.values()) == ["node[20-22]-a[40]", "node[40-43]-l[40]"]
+
+
+def test_nodes_of_two_ranges_are_read_also_in_a_contract():
+    [part] = parse_partitions(field("37-partition-two-ranges.txt"))
+    assert (len(part.nodes), part.nodes[0], part.nodes[-1]) == (224, "rack01-01", "rack14-16")
+    assert OutageTerms(nodes="rack[01-14]-[01-16]", least_nodes=224).node_names == part.nodes
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error"),
+    [
+        *((key, value, f"partition debug: {key}: expected a whole number or UNLIMITED, found '{value}'")
+          for key in ("MaxNodes", "MaxCPUsPerNode", "MaxCPUsPerSocket", "MaxMemPerNode", "MaxMemPerCPU")
+          for value in ("nan", "-1", "1e9", "1.5", "two", "")),
+        *((key, value, f"partition debug: {key}: expected a whole number, found '{value}'")
+          for key in ("MinNodes", "PriorityTier") for value in ("nan", "-1", "UNLIMITED")),
+        *(("MaxTime", value, f"partition debug: MaxTime: expected a duration .* or UNLIMITED, found '{value}'")
+          for value in ("nan", "-1", "1e9", "soon", "1:2:3:4", "")),
+        ("State", "", "partition debug: State: expected a word, found ''"),
+        ("Nodes", "n[1-", r"expected a list of 1 to 100,000 nodes such as node\[1-4\], found 'n\[1-'"),
+    ],
+)  # fmt: skip
+def test_an_odd_limit_of_a_partition_is_refused_by_its_name(key, value, error):
+    text = partition("debug", "n1", **({} if key == "Nodes" else {key: value}))
+    with pytest.raises(SurveyError, match=error):
+        parse_partitions(text.replace("Nodes=n1", f"Nodes={value}") if key == "Nodes" else text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("State=IDLE", "State=", "State"),
+        ("State=IDLE ", "", "State"),
+        ("RealMemory=257000", "RealMemory=1e9", "RealMemory"),
+        ("CPUTot=1", "CPUTot=nan", "CPUTot"),
+        ("CPUEfctv=1", "CPUEfctv=-1", "CPUEfctv"),
+        ("Boards=1", "CoreSpecCount=two", "CoreSpecCount"),
+        ("Boards=1", "MemSpecLimit=\u0663", "MemSpecLimit"),
+    ],
+)
+def test_an_odd_value_of_a_node_is_refused_by_its_name(old, new, key):
+    with pytest.raises(SurveyError, match=f"node n1: {key}: expected a (word|whole number), found '"):
+        parse_nodes(node("n1").replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("limits", "key"),
+    [("node=1e9||", "node"), ("node=4,cpu=-1||", "cpu"), ("|node=nan|", "node"), ("||tomorrow", "MaxWall")],
+)
+def test_an_odd_limit_of_a_qos_is_refused_by_its_name(limits, key):
+    with pytest.raises(SurveyError, match=f"qos big: {key}: expected a"):
+        parse_qos(f"big|{limits}\n")
+    cluster = Cluster(node("n1"), partition("batch", "n1", QoS="big"))
+    cluster.qos = f"big|{limits}"
+    with pytest.raises(SurveyError, match="qos big"):
+        surveyed(cluster)
 
 
 def test_targets_of_lustre_that_are_inactive_do_not_count(on_path, monkeypatch):

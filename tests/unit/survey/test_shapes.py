@@ -225,7 +225,8 @@ def test_half_of_what_memory_channels_carry_is_a_first_reference_but_of_virtual_
     assert references_of_memory(with_model(model, sockets=1, domains=1)) == [
         (check, metric, 204800, *rest) for check, metric, _, *rest in of_node
     ]
-    assert references_of_memory(with_model(f"{model}\nHypervisor vendor: KVM")) == []
+    virtual = {"site.processor": [["Hypervisor vendor", "KVM"]]}
+    assert references_of_memory(with_facts(with_model(model), virtual)) == []
     assert references_of_memory(probe("NAME")) == []
 
 
@@ -395,7 +396,7 @@ def test_mpi_types_of_old_and_new_slurm():
 
 
 def test_a_record_that_is_none_is_refused_by_command_and_key():
-    with pytest.raises(SurveyError, match=r"show node.*n1: expected Sockets=NUMBER, found 'two'"):
+    with pytest.raises(SurveyError, match=r"show node.*node n1: Sockets: expected a whole number, found 'two'"):
         parse_nodes(node("n1").replace("Sockets=2", "Sockets=two"))
     with pytest.raises(SurveyError, match="line 1: expected a record that begins with NodeName="):
         parse_nodes("PartitionName=a Nodes=b")
