@@ -14,8 +14,8 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import user_name
 from kappa.core.sites.description import Partition
 from kappa.core.vocabulary.reservations import RESERVATIONS
-from tests.unit.survey.clusters import node, surveyed
-from tests.unit.survey.test_field_cases import Untold, made_of
+from tests.unit.survey.clusters import node, partition, surveyed
+from tests.unit.survey.test_field_cases import Untold, field, made_of
 from tests.unit.test_reservations import reservation
 
 EVERY = "c[01-85],g[1-6],m[1-4],i[1-2]"
@@ -147,6 +147,14 @@ def test_a_site_has_the_nodes_that_jobs_of_the_reservation_get(text, access, nod
     assert cluster.asked["batch"] == probed
     assert made["batch"].slurm_nodes == (None if whole else nodes) and made["batch"].access == access
     assert not found.unreachable
+
+
+def test_a_recorded_node_in_a_reservation_for_maintenance():
+    cluster = Untold(field("28-scontrol-node-maintenance.txt"), partition("regular", "node01"))
+    cluster.more = {RESERVATIONS: reservation(nodes="node01", Users="(null)")}
+    parts = [surveyed(cluster, access=access).parts["regular"] for access in ([], [SITE])]
+    assert [part.out_of_service for part in parts] == ["node01", ""]
+    assert cluster.asked["regular"] == ["node01"]
 
 
 @pytest.mark.parametrize(
