@@ -26,6 +26,7 @@ from reframe.frontend.executors.policies import AsynchronousExecutionPolicy
 from reframe.frontend.reporting import RunReport
 
 from kappa.core.ground.node_lists import expand_nodes
+from kappa.core.vocabulary.sbatch_options import option_value
 
 #: The oldest tested version, and the first version that is too new: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)
@@ -203,9 +204,8 @@ def given_by_user(check, variable: str) -> bool:
 
 def nodes_asked_for(job) -> int:
     """Return the number of nodes in ``-J nodelist=…``; 0 without this option."""
-    found = [option.partition("=")[2] for option in job.cli_options if option.startswith("--nodelist=")]
-    found += [option.removeprefix("-w ") for option in job.cli_options if option.startswith("-w ")]
-    return len(expand_nodes(found[-1])) if found else 0
+    nodes = option_value(job.cli_options, "nodelist", "w")
+    return len(expand_nodes(nodes)) if nodes else 0
 
 
 def keep_out_nodes_of(access: Sequence[str], job) -> None:

@@ -10,13 +10,17 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import suite_revision
 from kappa.core.record.evidence import written
 from kappa.core.vocabulary.node_states import SINFO_FORMAT
+from kappa.core.vocabulary.reservations import RESERVATIONS, named_reservation, parse_reservation
 from kappa.core.vocabulary.slurm_refusals import is_down
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.parsers import slurm
+
+_RESERVATIONS_FILE = "reservations.txt"
 
 
 @rfm.simple_test
@@ -44,6 +48,9 @@ class PartitionState(SystemCheck):
             f"--format={shlex.quote(SINFO_FORMAT)}",
             *([f"--nodes={shlex.quote(nodes)}"] if nodes else []),
         ]  # fmt: skip
+        self.reservation = named_reservation([*self.current_partition.access, *self.job.cli_options])
+        if self.reservation:
+            self.postrun_cmds = [f"{RESERVATIONS} > {_RESERVATIONS_FILE}"]
         self.census = written(take_census(suite_revision()))
 
     @rfmb.run_before("sanity")
@@ -56,15 +63,19 @@ class PartitionState(SystemCheck):
 
     @rfmb.sanity_function
     def nodes_are_there(self):
-        self.nodes = self.parsed(slurm.node_states, self.output_text())
-        self.suspects = sorted(node.name for node in self.nodes if not node.usable)
-        if out := [node for node in self.nodes if not node.usable]:
-            shown = ", ".join(f"{node.name} ({node.state}{node.flags}) {node.condition.meaning}" for node in out[:8])
+        nodes = self.parsed(slurm.node_states, self.output_text())
+        self.states = self.seen_by_jobs(nodes)
+        out = [node for node in nodes if not self.states[node.name].in_service]
+        self.suspects = sorted(node.name for node in out)
+        if out:
+            shown = ", ".join(
+                f"{node.name} ({node.state}{node.flags}) {self.states[node.name].meaning}" for node in out[:8]
+            )
             self.hint = f"{shown}{', …' if len(out) > 8 else ''}; {self.hint}"
-        self.record_per_node("usable", "", {node.name: int(node.usable) for node in self.nodes})
-        if len(self.nodes) != self.partition_nodes:
+        self.record_per_node("usable", "", {name: int(state.in_service) for name, state in self.states.items()})
+        if len(nodes) != self.partition_nodes:
             raise SanityError(
-                f"Slurm lists {len(self.nodes)} nodes in partition {self.current_partition.name}, "
+                f"Slurm lists {len(nodes)} nodes in partition {self.current_partition.name}, "
                 f"the site's settings state {self.partition_nodes}"
             )
         unloaded = self.census["not_loaded"]
@@ -76,7 +87,23 @@ class PartitionState(SystemCheck):
             )
         return True
 
+    def seen_by_jobs(self, nodes):
+        """Return the state of each node, by name, as jobs see it.
+
+        :raises SanityError: jobs cannot use their reservation.
+        """
+        if not self.reservation:
+            return {node.name: node.condition for node in nodes}
+        try:
+            reservation = parse_reservation(self.output_text(_RESERVATIONS_FILE), self.reservation)
+        except InputError as err:
+            raise SanityError(f"{err}; correct `--reservation` in `access` of site.yaml, or -J reservation") from None
+        return {node.name: reservation.seen(node.name, node.condition) for node in nodes}
+
+    def usable(self):
+        return sum(state.in_service for state in self.states.values())
+
     metrics = {
-        "nodes_usable": ("nodes", lambda self: sum(node.usable for node in self.nodes)),
-        "fraction_usable": ("", lambda self: sum(node.usable for node in self.nodes) / self.partition_nodes),
+        "nodes_usable": ("nodes", lambda self: self.usable()),
+        "fraction_usable": ("", lambda self: self.usable() / self.partition_nodes),
     }

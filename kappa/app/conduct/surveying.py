@@ -4,13 +4,16 @@ import contextlib
 import grp
 import os
 import pathlib
+import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 from kappa.app.conduct.preflight import no_accounting
+from kappa.app.survey.accounts import ASSOCIATIONS, UserAccounts, parse_user_accounts
 from kappa.app.survey.features import PROGRAMS
 from kappa.app.survey.found import HEADERS, FoundPart, NodeKind, Survey, found_part, login_of, told
 from kappa.app.survey.kinds import Part, kinds, parts
+from kappa.app.survey.partition_table import partition_table
 from kappa.app.survey.probe import Probe, parse, parse_labelled, question
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.slurm import (
@@ -23,14 +26,16 @@ from kappa.app.survey.slurm import (
     Switch,
     bounded,
     keeps_accounting,
-    named,
+    nodes_of_jobs,
     parse_qos,
     parse_topology,
 )
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
-from kappa.core.ground.processes import Stop, ask
+from kappa.core.ground.processes import Stop, ask, user_name
+from kappa.core.vocabulary.reservations import RESERVATIONS, Identity, named_reservation, parse_reservation
+from kappa.core.vocabulary.sbatch_options import option_value
 from kappa.core.vocabulary.slurm_refusals import remedy_of
 
 ANSWER_S = 60.0
@@ -46,7 +51,8 @@ class Asker:
     """
 
     def __init__(self, stop: Stop, path: Sequence[str], access: Sequence[str], job_s: float) -> None:
-        self._stop, self._access, self._job_s = stop, list(access), job_s
+        self._stop, self._job_s = stop, job_s
+        self._access = [word for option in access for word in shlex.split(option)]
         folders = [str(pathlib.Path(folder).absolute()) for folder in path]
         self._environment = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
 
@@ -135,13 +141,38 @@ def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
     return parse_topology(said)
 
 
-def _caller(access: Sequence[str]) -> Caller:
-    """Return this user's groups, and the account and QOS that ``access`` names."""
+def _caller(asker: Asker, access: Sequence[str], partitions: Sequence[SlurmPartition], cluster: str) -> Caller:
+    """Return this user's groups, accounts and QOS, and the account, QOS and reservation that ``access`` names."""
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
         with contextlib.suppress(KeyError):
             groups.add(grp.getgrgid(number).gr_name)
-    return Caller(frozenset(groups), named(access, "A", "account"), named(access, "q", "qos"))
+    accounts, all_qos = UserAccounts({}, frozenset())
+    reservation = named_reservation(access)
+    if reservation or any({*one.allowed} - {"AllowGroups"} for one in partitions):
+        with contextlib.suppress(InputError):
+            accounts, all_qos = parse_user_accounts(asker.slurm(ASSOCIATIONS), user_name(), cluster)
+    return Caller(
+        frozenset(groups),
+        option_value(access, "account", "A"),
+        option_value(access, "qos", "q"),
+        reservation,
+        accounts,
+        all_qos,
+    )
+
+
+def _of_reservation(asker: Asker, nodes: Sequence[SlurmNode], caller: Caller) -> list[SlurmNode]:
+    """Return the nodes that jobs of the caller's reservation get, in the state that they see; all nodes without one.
+
+    :raises InputError: the reservation does not exist, is not active, or does not admit the caller.
+    """
+    if not caller.reservation:
+        return list(nodes)
+    accounts = frozenset[str]().union(*caller.of_jobs("Accounts").values())
+    # Slurm admits root to every reservation.
+    mine = Identity(user_name(), caller.groups, accounts) if os.geteuid() else Identity()
+    return nodes_of_jobs(nodes, parse_reservation(asker.slurm(RESERVATIONS), caller.reservation, mine))
 
 
 def _with_qos(
@@ -160,19 +191,22 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
 
     :raises InputError: Slurm does not answer, or its answer cannot be read.
     """
-    config, nodes, partitions, mpi_types = SlurmFacts.asked(asker.slurm)
+    config, nodes, partitions, mpi_types, _ = SlurmFacts.asked(asker.slurm)
     accounting = config.get("AccountingStorageType", "")
     switches = _switches(asker, config)
-    caller = _caller(access)
+    caller = _caller(asker, access, partitions, config.get("ClusterName", ""))
     partitions = _with_qos(asker, nodes, partitions, caller)
-    found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
-    if not found:
-        raise InputError(f"Slurm has {len(nodes)} nodes, but no partition that you may use: see `sinfo -s`")
+    of_jobs = _of_reservation(asker, nodes, caller)
+    choice = parts(kinds(of_jobs, switches), nodes, partitions, caller)
+    for line in partition_table(partitions, of_jobs, choice, caller):
+        tell(line)
+    if not choice.parts:
+        raise InputError(f"Slurm has {len(nodes)} nodes, but no partition that you may use: see the table above")
     login = asker.here()
     limits = {partition.name: partition for partition in partitions}
     probes: list[Probe] = []
     described: dict[str, FoundPart] = {}
-    for part in found:
+    for part in choice.parts:
         tell(f"{part.name}: {len(part.nodes)} nodes, {folded(node.name for node in part.nodes)}")
         seen: NodeKind | str
         try:
@@ -192,7 +226,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
         accounting=accounting,
         sacct_fails=asker.no_accounting() if keeps_accounting(accounting) else "",
         leaf_switches=sum(switch.level == 0 for switch in switches),
-        unreachable=folded(node.name for node in unreachable),
+        unreachable=folded(node.name for node in choice.unreachable),
         login=login_of(login, probes, os.environ),
         access=list(access),
         path=list(path),

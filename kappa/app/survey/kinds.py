@@ -18,6 +18,8 @@ MOST_KINDS = 24
 MEMORY_STEP = 0.03
 # Largest length of a list of nodes in a job option, in characters.
 _MOST_NAMED = 1000
+# Most checks need one or two nodes.
+_FEW = 2
 # A feature that may be part of a partition's name.
 _PLAIN = re.compile(r"\w+", re.ASCII)
 
@@ -58,6 +60,11 @@ class Part(NamedTuple):
         """Return the generic resources that all nodes have."""
         shared = frozenset.intersection(*(frozenset(node.gres) for node in self.nodes))
         return tuple(one for one in self.nodes[0].gres if one in shared)
+
+
+def is_usable(node: SlurmNode) -> bool:
+    """Return whether jobs can get the node, perhaps after Slurm has woken it."""
+    return node.condition.takes_jobs or node.condition.can_be_woken
 
 
 def place_features(nodes: Sequence[SlurmNode], switches: Iterable[Switch]) -> frozenset[str]:
@@ -115,53 +122,116 @@ def _by_memory(nodes: Iterable[SlurmNode]) -> Iterator[tuple[SlurmNode, ...]]:
     yield tuple(group)
 
 
+class PartitionChoice(NamedTuple):
+    """Each kind of nodes with its partition.
+
+    ``unreachable``: nodes in no partition of the caller. ``why_not``: why each other partition was not chosen.
+    """
+
+    parts: list[Part]
+    unreachable: list[SlurmNode]
+    why_not: dict[str, str]
+
+
+class Worth(NamedTuple):
+    """What counts between partitions that have the same nodes, most important first. The larger value is better."""
+
+    surely_admits: bool
+    few_nodes: bool
+    nodes_of_job: int
+    nodes: int
+    no_option: bool
+    alone: bool
+    not_preempted: bool
+    least: int
+    check_s: float
+    own_cores: bool
+    share: float
+    default: bool
+    longest_s: float
+
+
+# The field of ``Worth`` in which the chosen partition is better -> its advantage, with its value and the other one.
+_BETTER = {
+    "surely_admits": "surely admits you",
+    "few_nodes": f"gives a job {_FEW} nodes or fewer",
+    "nodes_of_job": "gives a job {} nodes, not {}",
+    "nodes": "has {} of the nodes, not {}",
+    "no_option": "needs no further option",
+    "alone": "gives these nodes alone",
+    "not_preempted": "has no jobs that others preempt",
+    "least": "gives a job fewer nodes",
+    "check_s": "has a longer time limit",
+    "own_cores": "gives a core to one job",
+    "share": "has fewer other nodes",
+    "default": "is the default",
+    "longest_s": "has a longer time limit",
+}
+
+
 def parts(
     groups: Sequence[tuple[SlurmNode, ...]],
     nodes: Sequence[SlurmNode],
     partitions: Sequence[SlurmPartition],
     caller: Caller,
-) -> tuple[list[Part], list[SlurmNode]]:
-    """Assign each kind to as few Slurm partitions as possible. Also return nodes in no partition of the caller."""
-    usable = [one for one in partitions if one.open_to_users and not one.bars(caller)]
-    by_name = {node.name: node for node in nodes}
+) -> PartitionChoice:
+    """Assign each kind to partitions that the caller may use, by `Worth`, then by name.
+
+    :param groups: the kinds, as `kinds` returns them. :param nodes: all nodes, also those that no job of the caller
+        gets.
+    """
+    usable = [one for one in partitions if not one.bars(caller)]
+    by_name = {node.name: node for group in groups for node in group}
     found: list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]] = []
     unreachable: list[SlurmNode] = []
+    lost: dict[str, tuple[int, str]] = {}
     for group in groups:
         left = {node.name: node for node in group}
         while left:
-            best = max(usable, key=lambda one: _worth(one, left, by_name, caller), default=None)
-            if best is None or not {*best.nodes} & {*left}:
+            ranked = [(worth, one) for one in usable if (worth := _worth(one, left, by_name, caller)).nodes]
+            if not ranked:
                 unreachable += left.values()
                 break
+            ranked.sort(key=lambda pair: pair[1].name)
+            of_best, best = max(ranked, key=lambda pair: pair[0])
             names = set(best.nodes)
             held = tuple(node for name, node in left.items() if name in names)
             found.append((best.name, held, best))
+            for worth, one in ranked:
+                # The reason comes from the partition that gets most of its nodes.
+                shared = len(names & {*one.nodes} & {*left})
+                if shared > lost.get(one.name, (0, ""))[0]:
+                    lost[one.name] = shared, _why_not(worth, best.name, of_best)
             left = {name: node for name, node in left.items() if name not in names}
     found = _told_apart(found, by_name)
-    return list(_named(found, by_name, usable)), unreachable
+    chosen = {name for name, _, _ in found}
+    why_not = {
+        one.name: one.bars(caller) or lost.get(one.name, (0, "has no node for your jobs"))[1]
+        for one in partitions
+        if one.name not in chosen
+    }
+    existing = frozenset(node.name for node in nodes)
+    return PartitionChoice(list(_named(found, by_name, usable, existing)), unreachable, why_not)
 
 
 def _worth(
     partition: SlurmPartition, left: Mapping[str, SlurmNode], nodes: Mapping[str, SlurmNode], caller: Caller
-) -> tuple[float, ...]:
-    """Return a key that sorts partitions by suitability.
-
-    In this order: the number of the nodes in the partition; no further job option needed; a job can select these nodes
-    alone; no preemption; the number of possible scales (one node, two, all of these); most nodes of a job; fewest nodes
-    of a job; time limit up to the longest check; cores belong to one job; few other nodes; the default partition; the
-    time limit.
-    """
+) -> Worth:
+    """Return the partition's worth for the nodes ``left`` of a kind, of all ``nodes`` that the caller's jobs get."""
     names = {*partition.nodes}
     held = [node for name, node in left.items() if name in names]
     others = [nodes[name] for name in partition.nodes if name in nodes and name not in left]
     longest = float("inf") if partition.longest_s is None else partition.longest_s
-    return (
+    usable = sum(map(is_usable, held))
+    of_job = min(usable, partition.most_nodes or usable)
+    return Worth(
+        partition.surely_admits(caller),
+        partition.least_nodes <= _FEW,
+        of_job if of_job >= partition.least_nodes else 0,
         len(held),
         not partition.wants(caller),
         bool(held) and _by_features(held, others) is not None,
         "PreemptMode" not in partition.settings,
-        sum(partition.takes(number) for number in {1, 2, len(held)}),
-        min(len(held), partition.most_nodes or len(held)),
         -partition.least_nodes,
         min(longest, SERIES_ASK_S),
         not shares_cores(partition),
@@ -169,6 +239,13 @@ def _worth(
         partition.default,
         longest,
     )
+
+
+def _why_not(mine: Worth, best: str, of_best: Worth) -> str:
+    for key, value, best_value in zip(Worth._fields, mine, of_best, strict=True):
+        if value != best_value:
+            return f"{best} {_BETTER[key].format(best_value, value)}"
+    return f"{best} is equal, and first by name"
 
 
 def shares_cores(partition: SlurmPartition) -> bool:
@@ -215,6 +292,7 @@ def _named(
     found: Sequence[tuple[str, tuple[SlurmNode, ...], SlurmPartition]],
     nodes: Mapping[str, SlurmNode],
     partitions: Sequence[SlurmPartition],
+    existing: frozenset[str],
 ) -> Iterator[Part]:
     of_partition: dict[str, int] = {}
     for name, _, _ in found:
@@ -232,7 +310,7 @@ def _named(
             title = f"{name}-{number}"
         used.add(title)
         more = tuple(one for one in partitions if one.name != name and names & {*one.nodes})
-        yield Part(title, name, held, options, not others, partition, more)
+        yield Part(title, name, held, options, names >= existing & {*partition.nodes}, partition, more)
 
 
 def _options(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[str, ...] | None:

@@ -4,7 +4,6 @@ Formats are as in scontrol(1), Slurm 17.11 to 25.11. No key is needed that one o
 limit of a QOS and its partition counts. Sources: slurm.schedmd.com/qos.html, sacctmgr(1).
 """
 
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from kappa.app.survey.records import NOTHING, UNLIMITED, duration, limit, listed, node_names, records, required, whole
 from kappa.core.ground.clean_text import clean
 from kappa.core.vocabulary.node_states import NodeCondition, condition
+from kappa.core.vocabulary.reservations import Reservation
 
 NODES = "scontrol --oneliner show node"
 PARTITIONS = "scontrol --oneliner show partition"
@@ -28,6 +28,7 @@ UNSTATED_MEMORY_MIB = 1
 _MOST_SOCKETS = 8
 # 17.11 and later have the first two; older versions have the last.
 _FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
+_CLOSED = ("RootOnly=YES", "Hidden=YES", _NEEDS_RESERVATION := "ReqResv=YES")
 # Lists of permitted users of a partition, and settings that affect jobs. ``_UNBOUND``: values without effect.
 _LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
 _SETTINGS = (
@@ -97,16 +98,32 @@ class SlurmNode(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """The user who submits jobs: groups, and the account and QOS that every job names (empty if none)."""
+    """The user who submits jobs: groups, and the account, QOS and reservation that every job names (empty if none).
+
+    ``accounts``: each account of the user, with itself and the accounts above it. ``all_qos``: the QOS that the user
+    may name. Both are empty if accounting does not tell.
+    """
 
     groups: frozenset[str] = frozenset()
     account: str = ""
     qos: str = ""
+    reservation: str = ""
+    accounts: Mapping[str, frozenset[str]] = {}
+    all_qos: frozenset[str] = frozenset()
+
+    def of_jobs(self, kind: str) -> dict[str, frozenset[str]]:
+        """Return the accounts (``Accounts``) or QOS (``Qos``) that jobs may have, each with the names that admit it."""
+        if kind == "Qos":
+            return {name: frozenset({name}) for name in ({self.qos} if self.qos else self.all_qos)}
+        if self.account:
+            return {self.account: self.accounts.get(self.account, frozenset({self.account}))}
+        return dict(self.accounts)
 
 
 class SlurmPartition(NamedTuple):
     """A Slurm partition with its limits for jobs. ``longest_s`` and ``most_nodes`` are ``None`` without a limit.
 
+    ``closed``: the setting that keeps all users' jobs out, for instance ``State=DOWN``; empty if it is open.
     ``allowed``: the entries of the lists with an effect (AllowGroups, AllowAccounts, AllowQos, DenyAccounts, DenyQos).
     ``settings``: further settings that differ from the default. Both use Slurm's names.
     """
@@ -114,7 +131,7 @@ class SlurmPartition(NamedTuple):
     name: str
     nodes: tuple[str, ...]
     default: bool
-    open_to_users: bool
+    closed: str
     longest_s: int | None
     most_nodes: int | None
     least_nodes: int = 1
@@ -149,21 +166,41 @@ class SlurmPartition(NamedTuple):
             mib.append(most * self.cores_of(node) * node.cpus_per_core)
         return min([node.memory_for_jobs_mib, *mib])
 
-    def bars(self, caller: Caller) -> bool:
-        """Return whether the partition surely refuses the caller's jobs."""
+    def bars(self, caller: Caller) -> str:
+        """Return the setting by which the partition surely refuses the caller's jobs; empty if there is none."""
+        if self.closed and not (self.closed == _NEEDS_RESERVATION and caller.reservation):
+            return self.closed
         groups = self.allowed.get("AllowGroups")
-        named = ((caller.account, "Accounts"), (caller.qos, "Qos"))
-        return (groups is not None and not caller.groups & {*groups}) or any(
-            bool(name)
-            and (name not in self.allowed.get(f"Allow{of}", (name,)) or name in self.allowed.get(f"Deny{of}", ()))
-            for name, of in named
-        )
+        if groups is not None and not caller.groups & {*groups}:
+            return f"AllowGroups={','.join(groups)}"
+        for kind in ("Accounts", "Qos"):
+            if caller.of_jobs(kind) and not self._admitted(caller, kind):
+                return "; ".join(f"{key}={','.join(self.allowed[key])}"
+                                 for key in (f"Allow{kind}", f"Deny{kind}") if key in self.allowed)  # fmt: skip
+        return ""
+
+    def _admitted(self, caller: Caller, kind: str) -> list[str]:
+        """Return the caller's accounts or QOS whose jobs the partition accepts. An account admits those below it."""
+        allowed, denied = (self.allowed.get(f"{rule}{kind}") for rule in ("Allow", "Deny"))
+        mine = caller.of_jobs(kind).items()
+        # Slurm ignores the second list beside the first one.
+        if allowed is None:
+            return [name for name, admits in mine if admits.isdisjoint(denied or ())]
+        return [name for name, admits in mine if not admits.isdisjoint(allowed)]
+
+    def surely_admits(self, caller: Caller) -> bool:
+        """Return whether the lists of accounts and QOS admit the caller's jobs, as far as accounting tells."""
+        return all(f"Allow{kind}" not in self.allowed or self._admitted(caller, kind) for kind in ("Accounts", "Qos"))
 
     def wants(self, caller: Caller) -> list[str]:
         """Return the options that a job must also name, for instance ``--account=a|b``."""
-        options = (("--account", caller.account, "AllowAccounts"), ("--qos", caller.qos, "AllowQos"))
-        return [f"{option}={'|'.join(self.allowed[key])}" for option, said, key in options
-                if not said and key in self.allowed]  # fmt: skip
+        found = []
+        for option, said, kind in (("--account", caller.account, "Accounts"), ("--qos", caller.qos, "Qos")):
+            allowed, admitted = self.allowed.get(f"Allow{kind}"), self._admitted(caller, kind)
+            # If the partition admits all of the user's accounts, it admits the default one.
+            if allowed and not said and not (admitted and len(admitted) == len(caller.of_jobs(kind))):
+                found.append(f"{option}={'|'.join(admitted or allowed)}")
+        return found
 
 
 class Switch(NamedTuple):
@@ -173,12 +210,13 @@ class Switch(NamedTuple):
 
 
 class SlurmFacts(NamedTuple):
-    """The answers of Slurm's commands."""
+    """The answers of Slurm's commands. ``reservations``: those that partitions of the site name in ``access``."""
 
     config: dict[str, str]
     nodes: list[SlurmNode]
     partitions: list[SlurmPartition]
     mpi_types: tuple[str, ...]
+    reservations: Mapping[str, Reservation] = {}
 
     @classmethod
     def asked(cls, run: Callable[[str], str]) -> "SlurmFacts":
@@ -271,13 +309,13 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
         # They are also shown, so they stay texts.
         for key in ("MaxCPUsPerSocket", "MaxMemPerCPU"):
             limit(record, key, PARTITIONS)
-        closed = any(record.get(key) == "YES" for key in ("RootOnly", "Hidden", "ReqResv"))
+        state, closed = required(record, "State", PARTITIONS), [one for one in _CLOSED if record.get(one[:-4]) == "YES"]
         found.append(
             SlurmPartition(
                 record["PartitionName"],
                 node_names(record.get("Nodes", ""), PARTITIONS),
                 record.get("Default") == "YES",
-                required(record, "State", PARTITIONS) == "UP" and not closed,
+                f"State={state}" if state != "UP" else next(iter(closed), ""),
                 duration(record, "MaxTime", PARTITIONS),
                 limit(record, "MaxNodes", PARTITIONS),
                 max(1, whole(record, "MinNodes", PARTITIONS, 1)),
@@ -398,15 +436,9 @@ def _tighter(partition: SlurmPartition, qos: Qos, cpus_of_nodes: Collection[int]
     )
 
 
-def named(access: Sequence[str], letter: str, name: str) -> str:
-    """Return the value of an sbatch option, written as ``-A x``, ``-Ax`` or ``--account=x``. The last one counts."""
-    said = ""
-    words = [word for option in access for word in option.split()]
-    for word, after in itertools.pairwise([*words, ""]):
-        if word in (f"-{letter}", f"--{name}"):
-            said = after
-        elif word.startswith(f"--{name}="):
-            said = word.partition("=")[2]
-        elif word.startswith(f"-{letter}") and not word.startswith("--"):
-            said = word[2:]
-    return said
+def nodes_of_jobs(nodes: Iterable[SlurmNode], reservation: Reservation | None) -> list[SlurmNode]:
+    """Return the nodes that jobs of the reservation get, in the state that they see; all nodes without one."""
+    if reservation is None:
+        return list(nodes)
+    return [node._replace(condition=reservation.seen(node.name, node.condition))
+            for node in nodes if reservation.gives(node.name)]  # fmt: skip

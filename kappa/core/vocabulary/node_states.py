@@ -8,7 +8,7 @@ compact (``%t``). Sources: NODE STATE CODES of sinfo(1), scontrol(1), and ``node
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kappa.core.ground.errors import InputError
@@ -148,6 +148,12 @@ class NodeCondition:
     def reserved(self) -> bool:
         """Return whether the node is in a reservation, including one for maintenance."""
         return bool(self.words & {"RESERVED", "MAINTENANCE"})
+
+    def for_its_reservation(self) -> "NodeCondition":
+        """Return the state as jobs of the node's reservation see it. A drained or lost node takes no job there, too."""
+        words = self.words - {"RESERVED", "MAINTENANCE"}
+        # sinfo prints the reservation alone for a node without jobs.
+        return replace(self, words=words or (self.words and frozenset(_FREE)))
 
     @property
     def drained(self) -> bool:

@@ -18,6 +18,7 @@ from kappa.app.survey.probe import parse, parse_labelled
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.site_files import site_files
 from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, QOS, TOPOLOGY
+from kappa.core.ground.errors import InputError
 from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import DERIVED_FEATURES
 
@@ -126,18 +127,23 @@ class Cluster:
     accounting: str = "accounting_storage/slurmdbd"
     sacct_fails: str = ""
     qos: str = ""
+    more: dict[str, str] = field(default_factory=dict)
 
     def slurm(self, command):
         plug_in = "topology/default" if self.topology is None else "topology/tree"
         config = CONFIG_TEXT.format(mpi=self.mpi, topology=plug_in, accounting=self.accounting)
-        return {
+        said = {
             CONFIG: config,
             NODES: self.nodes,
             PARTITIONS: self.partitions,
             TOPOLOGY: self.topology or "No topology information available\n",
             MPI_TYPES: MPI_TEXT,
             QOS: self.qos,
-        }[command]
+            **self.more,
+        }
+        if command not in said:
+            raise InputError(f"`{command}` ended with status 1")
+        return said[command]
 
     def no_accounting(self):
         return self.sacct_fails

@@ -9,7 +9,7 @@ import pytest
 from kappa.app.survey.doctor import matters, nodes, promises, worlds
 from kappa.app.survey.doctor.matters import RIGHT, UNTOLD, WRONG
 from kappa.app.survey.doctor.nodes import Asked, Offset
-from kappa.app.survey.slurm import parse_mpi_types, parse_nodes, parse_partitions
+from kappa.app.survey.slurm import SlurmFacts, parse_mpi_types, parse_nodes, parse_partitions
 from kappa.core.sites.description import Cores, Partition
 from tests.unit.survey.clusters import node, partition
 from tests.waiting import PATIENCE_S
@@ -275,8 +275,9 @@ def described(**more):
 def test_a_partition_against_slurm():
     text = "\n".join([node("n1"), node("n2", state="IDLE+DRAIN"), node("n3", cores=16)])
     slurm = parse_partitions(partition("batch", "n[1-3]", MaxTime="00:05:00", MaxNodes="2"))
+    facts = SlurmFacts({}, parse_nodes(text), slurm, ())
     stated = described(cores=Cores(per_node=64), memory_gib_per_node=512, gpus_per_node=4)
-    mine = promises.nodes_of("batch", stated, parse_nodes(text), slurm)
+    mine = promises.nodes_of("batch", stated, facts)
     found = {one.subject: one for one in promises.described_matters("batch", stated, mine)}
     found |= {one.subject: one for one in promises.limit_matters("batch", stated, slurm[0])}
     assert found["nodes"].state == RIGHT and "out of service: n2" in found["nodes"].found
@@ -284,7 +285,7 @@ def test_a_partition_against_slurm():
     assert {one.subject for one in found.values() if one.state == WRONG} == {
         "cores", "memory", "GPUs", "largest job", "longest job",
     }  # fmt: skip
-    [gone] = promises.described_matters("other", stated, promises.nodes_of("other", stated, parse_nodes(text), slurm))
+    [gone] = promises.described_matters("other", stated, promises.nodes_of("other", stated, facts))
     assert gone.state == WRONG and "`slurm_partition`" in gone.remedy
 
 

@@ -3,15 +3,14 @@
 import pytest
 
 from kappa.app.survey.fabric import fabric
+from kappa.app.survey.found import HEADERS
 from kappa.app.survey.limits import too_small
 from kappa.app.survey.probe import parse
 from kappa.app.survey.reasons import reasons
 from kappa.app.survey.site_files import asked
 from kappa.app.survey.theory import references
 from kappa.core.vocabulary.features import LARGE_PUTS, RAILS
-from tests.unit.survey.clusters import Cluster, files_of, node, partition, probe, site_in, surveyed, with_sections
-
-GPU = "NVIDIA A100-SXM4-40GB, 40960, 8.0, Disabled"
+from tests.unit.survey.clusters import Cluster, files_of, gpu, node, partition, probe, site_in, surveyed
 
 
 def ports(layer, rate, *devices):
@@ -77,8 +76,10 @@ def test_a_person_is_asked_which_ports_carry_mpi(adapters, candidates):
     ("gpus", "adapters", "unclear"), [(8, 10, True), (4, 6, True), (4, 8, False), (6, 4, False), (1, 2, False)]
 )
 def test_ports_besides_those_of_the_gpus_may_be_of_storage(gpus, adapters, unclear):
-    listed = [f"{number}, {GPU}" for number in range(gpus)]
-    network = fabric(parse(probe("NAME", gpus=listed, adapters=ports("InfiniBand", 200, *numbered(adapters)))))
+    facts = {}
+    for index in range(gpus):
+        facts |= gpu(index, "NVIDIA A100-SXM4-40GB", 40960, "8.0")
+    network = fabric(parse(probe("NAME", facts=facts, adapters=ports("InfiniBand", 200, *numbered(adapters)))))
     assert (network.link, network.gbit_per_s, bool(network.unclear)) == ("InfiniBand", 200, unclear)
     assert [*network.unclear.values()] == [names(adapters)] * unclear
     assert network.ports == ([] if unclear else names(adapters))
@@ -92,9 +93,9 @@ def test_a_port_that_is_down_carries_nothing():
 def two_nodes(adapters, **limits):
     """Return the findings for two nodes whose login node can build the programs that need ``large_puts`` and rails."""
     nodes = "\n".join(node(name) for name in ("n1", "n2"))
-    headers = [f"header|{name}" for name in ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")]
-    login = with_sections(probe("login", programs=["cmake", "c++", "mpicxx"]), versions=headers)
-    probes = {"batch": probe("NAME", adapters=adapters, limits=limits)}
+    headers = {f"needed_to_build.{name}": f"/usr/include/{name}" for name in HEADERS}
+    login = probe("login", programs=["cmake", "c++", "mpicxx"], facts=headers)
+    probes = {"batch": probe("NAME", adapters=adapters, facts=limits)}
     return surveyed(Cluster(nodes, partition("batch", "n[1-2]"), probes, login=login))
 
 

@@ -271,7 +271,8 @@ def test_what_a_gpu_tells():
         ([four("any"), four("usual", "YES")], [], "usual"),
         ([four("big", "YES", MinNodes="3"), four("any")], [], "any"),
         ([four("shared", "YES", OverSubscribe="FORCE:4"), four("own")], [], "own"),
-        ([four("idle", "YES", PreemptMode="REQUEUE"), four("own", PriorityTier="9", MaxNodes="3")], [], "own"),
+        ([four("idle", "YES", PreemptMode="REQUEUE"), four("own", PriorityTier="9", MaxNodes="3")], [], "idle"),
+        ([four("idle", "YES", PreemptMode="REQUEUE"), four("own", PriorityTier="9")], [], "own"),
         ([four("idle", "YES", PreemptMode="OFF"), four("own", PriorityTier="9", MaxNodes="3")], [], "idle"),
         ([four("a", "YES", PreemptMode="GANG"), four("b", PreemptMode="GANG", MaxNodes="3")], [], "a"),
         ([four("paid", "YES", AllowAccounts="a,b"), four("all")], [], "all"),
@@ -291,8 +292,8 @@ def test_a_partition_of_other_groups_holds_no_node_for_us():
     slurm = parse_partitions("PartitionName=own AllowGroups=physics,chem Nodes=n1 MaxNodes=UNLIMITED State=UP\n")
     nodes = parse_nodes(node("n1"))
     for group, count in (("chem", 1), ("bio", 0)):
-        found, unreachable = parts(kinds(nodes, []), nodes, slurm, Caller(frozenset({group})))
-        assert (len(found), len(unreachable)) == (count, 1 - count)
+        found = parts(kinds(nodes, []), nodes, slurm, Caller(frozenset({group})))
+        assert (len(found.parts), len(found.unreachable)) == (count, 1 - count)
 
 
 def test_an_account_that_jobs_have_to_name_is_asked_for(tmp_path):

@@ -14,7 +14,7 @@ FLAGS = "fma avx avx2 avx512f"
 def lscpu(model, family, number, vendor="GenuineIntel", flags=FLAGS, **more):
     lines = {"Architecture": "x86_64", "Vendor ID": vendor, "Model name": model, "CPU family": family,
              "Model": number, "Flags": flags, **more}  # fmt: skip
-    return parse(probe("NAME", facts={"site.processor": [*map(list, lines.items())]}))
+    return parse(probe("NAME", facts={"site.processor": [[key, str(value)] for key, value in lines.items()]}))
 
 
 def xeon(name, ghz, number=85):

@@ -80,7 +80,7 @@ def test_recorded_kinds_in_one_partition_with_limits_and_neither_topology_nor_ac
     batch, debug, admin, old = parse_partitions(cluster.slurm(PARTITIONS))
     assert (batch.longest_s, batch.most_nodes, batch.default) == (86400, 32, True)
     assert (debug.longest_s, debug.most_nodes, len(debug.nodes)) == (1800, 2, 4)
-    assert not admin.open_to_users and not old.open_to_users
+    assert (admin.closed, old.closed, batch.closed) == ("RootOnly=YES", "State=DOWN", "")
     found = surveyed(cluster)
     assert found.leaf_switches == 0
     assert all(one.most_nodes == 32 and one.switches == 0 for one in found.parts.values())

@@ -34,6 +34,7 @@ from kappa.app.survey.doctor.promises import (
     described_matters,
     limit_matters,
     nodes_of,
+    reservations_of,
     submit_matter,
 )
 from kappa.app.survey.records import SurveyError
@@ -44,6 +45,7 @@ from kappa.core.ground.node_lists import folded
 from kappa.core.ground.processes import Stop, ask, user_name
 from kappa.core.sites.description import Partition
 from kappa.core.sites.site_file import SiteDescription
+from kappa.core.vocabulary.reservations import RESERVATIONS, named_reservation
 from reframe_checks.base.site_settings import settings_of
 from spack_envs.installer.reframe_settings import environment_names, installed_environments
 
@@ -79,6 +81,10 @@ class Examination:
             return merged([*found, slurm, untold("all other tests", tuple(by_slurm), "Slurm does not answer")])
         version = slurm.config.get("SLURM_VERSION", "?")
         found.append(right("Slurm", (), f"{version}, cluster {slurm.config.get('ClusterName', '?')}, answers"))
+        of_access = {name: named_reservation(one.access) for name, one in by_slurm.items()}
+        reservations, absent = reservations_of(of_access, lambda: commands.run(RESERVATIONS.split()))
+        slurm = slurm._replace(reservations=reservations)
+        found += absent
         found += self._promises(by_slurm, slurm, commands)
         refused = self._refused(by_slurm, commands)
         found += refused.values()
@@ -124,7 +130,7 @@ class Examination:
     ) -> Iterator[Matter]:
         by_name = {one.name: one for one in slurm.partitions}
         for name, one in partitions.items():
-            yield from described_matters(name, one, nodes_of(name, one, slurm.nodes, slurm.partitions))
+            yield from described_matters(name, one, nodes_of(name, one, slurm))
             if mine := by_name.get(one.slurm_partition or name):
                 yield from limit_matters(name, one, mine)
         associations = commands.said(["sacctmgr", "--noheader", "--parsable2", "show", "associations",
@@ -183,7 +189,7 @@ class Examination:
         work: Sequence[Asked], token: str,
     ) -> Iterator[Matter]:  # fmt: skip
         names = tuple(group.names)
-        nodes = nodes_of(names[0], group.first, slurm.nodes, slurm.partitions)
+        nodes = nodes_of(names[0], group.first, slurm)
         usable = [node for node in nodes if node.condition.takes_jobs]
         if not usable:
             yield untold("nodes of a job", names, "no node accepts jobs now", "`sinfo -R` states the reasons")

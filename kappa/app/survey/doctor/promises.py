@@ -11,13 +11,17 @@ from kappa.app.survey.slurm import (
     NODES,
     PARTITIONS,
     UNSTATED_MEMORY_MIB,
+    SlurmFacts,
     SlurmNode,
     SlurmPartition,
     max_time,
-    named,
+    nodes_of_jobs,
 )
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
 from kappa.core.sites.description import Partition
+from kappa.core.vocabulary.reservations import Reservation, named_reservation, parse_reservation
+from kappa.core.vocabulary.sbatch_options import option_value
 from kappa.core.vocabulary.scales import SCALES
 from kappa.core.vocabulary.slurm_refusals import WITHOUT_ACCOUNTING
 
@@ -26,23 +30,27 @@ _MEMORY_SHARE = 0.1
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
-def nodes_of(
-    name: str, described: Partition, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition]
-) -> list[SlurmNode]:
-    """Return Slurm's nodes of the site's partition ``name``; none if Slurm has no such partition."""
-    mine = next((one for one in partitions if one.name == (described.slurm_partition or name)), None)
+def nodes_of(name: str, described: Partition, slurm: SlurmFacts) -> list[SlurmNode]:
+    """Return the nodes of the site's partition ``name`` that its jobs get; none if Slurm has no such partition.
+
+    If `access` names a reservation, each node has the state that jobs of the reservation see.
+    """
+    mine = next((one for one in slurm.partitions if one.name == (described.slurm_partition or name)), None)
     names = set(mine.nodes) if mine else set()
     if described.slurm_nodes:
         names &= set(node_names(described.slurm_nodes, "slurm_nodes"))
-    return [node for node in nodes if node.name in names]
+    reservation = slurm.reservations.get(named_reservation(described.access))
+    return nodes_of_jobs([node for node in slurm.nodes if node.name in names], reservation)
 
 
 def described_matters(name: str, described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
     """Compare a partition's description with Slurm's ``nodes``, as `nodes_of` returns them."""
     place = (name,)
     slurm_name = described.slurm_partition or name
+    reservation = named_reservation(described.access)
+    inside = f" in reservation {reservation}" if reservation else ""
     if not nodes:
-        yield wrong("nodes", place, f"Slurm has no partition {slurm_name} with these nodes",
+        yield wrong("nodes", place, f"Slurm has no partition {slurm_name} with these nodes{inside}",
                     "`sinfo -s` lists the partitions; correct `slurm_partition` in site.yaml")  # fmt: skip
         return
     out = [node for node in nodes if not node.condition.in_service]
@@ -51,13 +59,33 @@ def described_matters(name: str, described: Partition, nodes: Sequence[SlurmNode
         yield right("nodes", place, f"{described.nodes}, as site.yaml says{service}")
     else:
         yield wrong(
-            "nodes", place, f"site.yaml says {described.nodes}, Slurm has {len(nodes)}: "
-            f"{folded(node.name for node in nodes)}", f"`nodes: {len(nodes)}` in site.yaml",
+            "nodes", place, f"site.yaml says {described.nodes}, Slurm has {len(nodes)}{inside}: "
+            f"{folded(node.name for node in nodes)}",
+            f"`nodes: {len(nodes)}`{' and `slurm_nodes`' if inside else ''} in site.yaml",
         )  # fmt: skip
     yield from _cores(place, described, nodes)
     yield from _memory(place, described, nodes)
     if described.gpus_per_node is not None:
         yield _gpus(place, described.gpus_per_node, nodes)
+
+
+def reservations_of(
+    of_access: Mapping[str, str], ask: Callable[[], str]
+) -> tuple[dict[str, Reservation], list[Matter]]:
+    """Return the reservations by name, and a result for each partition whose jobs cannot use theirs.
+
+    :param of_access: the reservation that each partition's `access` names, or nothing. :param ask: returns the output
+        of `RESERVATIONS`, or raises `InputError`.
+    """
+    found: dict[str, Reservation] = {}
+    absent: list[Matter] = []
+    for name, reservation in of_access.items():
+        try:
+            if reservation and reservation not in found:
+                found[reservation] = parse_reservation(ask(), reservation)
+        except InputError as err:
+            absent.append(wrong("reservation", (name,), str(err), "correct `--reservation` in `access` of site.yaml"))
+    return found, absent
 
 
 def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
@@ -190,7 +218,7 @@ def submit_matter(config: Mapping[str, str], said: str | None, described: Mappin
         )
     associations = parse_associations(said)
     for name, one in described.items():
-        account = named(one.access, "A", "account")
+        account = option_value(one.access, "account", "A")
         mine = [one.most_submitted for one in associations if account in ("", one.account)]
         limits = [most for most in mine if most is not None]
         # With several accounts, the one that Slurm will use is unknown: take the largest limit.
