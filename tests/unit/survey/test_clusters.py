@@ -11,6 +11,7 @@ import yaml
 from kappa.app.survey.features import gpus_by_slurm
 from kappa.app.survey.reasons import reasons
 from kappa.core.vocabulary.modes import MODES
+from kappa.core.vocabulary.reservations import RESERVATIONS
 from tests.unit.survey.clusters import DATA, files_of, scales_left_out, site_in, surveyed
 from tests.unit.survey.national_centre import PARTITIONS_TEXT, nodes_text
 from tests.unit.survey.test_field_cases import Untold
@@ -30,10 +31,20 @@ def records_of(name):
     return [path.read_text() for path in files if path.exists()]
 
 
+def expected_of(name):
+    return yaml.safe_load((DATA / f"clusters/{name}/expected.yaml").read_text())
+
+
+def survey_of(name):
+    cluster, reservations = Untold(*records_of(name)), DATA / f"clusters/{name}/reservation.txt"
+    if reservations.exists():
+        cluster.more = {RESERVATIONS: reservations.read_text()}
+    return surveyed(cluster, access=expected_of(name).get("access", []))
+
+
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_the_site_is_as_worked_out_by_hand(name):
-    expected = yaml.safe_load((DATA / f"clusters/{name}/expected.yaml").read_text())
-    found = surveyed(Untold(*records_of(name)))
+    expected, found = expected_of(name), survey_of(name)
     files = files_of(found)
     made = yaml.safe_load(files["site.yaml"])["partitions"]
     for one in made.values():
@@ -52,7 +63,7 @@ def test_the_site_is_as_worked_out_by_hand(name):
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_a_new_site_lacks_a_reason_only_for_what_a_person_has_to_look_for(name, tmp_path):
-    found = surveyed(Untold(*records_of(name)))
+    found = survey_of(name)
     site, asked = site_in(tmp_path, found), {*reasons(found).asked}
     assert asked >= {"osu", "stream", "fio"}
     lacking = [one for mode in MODES for one in site.unexplained(mode)]
@@ -63,5 +74,5 @@ def test_a_new_site_lacks_a_reason_only_for_what_a_person_has_to_look_for(name, 
     assert any("storage_shared" in one.features for one in lacking), "no node was probed"
 
 
-def test_there_are_a_dozen_of_several_versions():
-    assert len(CLUSTERS) >= 12
+def test_there_are_sixteen_of_several_versions():
+    assert len(CLUSTERS) >= 16
