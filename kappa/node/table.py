@@ -272,8 +272,8 @@ FACTS = (
 )  # fmt: skip
 
 
-@functools.cache
-def fact_of(name: str) -> Optional[Fact]:  # noqa: UP045 (Python 3.6)
+@functools.lru_cache(maxsize=None)
+def fact_of(name: str) -> Optional[Fact]:
     """Return the row of the fact of this name, or ``None``."""
     return next((fact for fact in FACTS if fnmatch.fnmatchcase(name, fact.name)), None)
 

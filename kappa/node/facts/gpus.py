@@ -28,7 +28,7 @@ def facts():
     rows = query(*REQUIRED.values())
     columns = {name: column(fields, len(rows)) for name, fields in OPTIONAL.items()} if rows else {}
     for place, row in enumerate(rows):
-        gpu = dict(zip(REQUIRED, row))  # noqa: B905 (Python 3.6)
+        gpu = dict(zip(REQUIRED, row))
         gpu.update((name, values[place]) for name, values in columns.items())
         for name, text in gpu.items():
             if name != "index":

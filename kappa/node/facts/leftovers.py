@@ -176,7 +176,7 @@ def system_v(kind, began):
     header, *lines = (read("/proc/sysvipc", kind) or "").splitlines() or [""]
     keys = header.split()
     for line in lines:
-        row = dict(zip(keys, map(int, line.split())))  # noqa: B905 (Python 3.6)
+        row = dict(zip(keys, map(int, line.split())))
         if row.get("ctime", row.get("otime", 0)) < began and row.get("nattch", 0) == 0:
             size = "{:.1f} MiB".format(row["size"] / 2**20) if "size" in row else "{} semaphores".format(row["nsems"])
             yield "{} of {}".format(size, owner(row["uid"]))

@@ -24,7 +24,7 @@ OF_HOME = ("type", "source_kind", "point", "options", "answers", "permissions")
 
 def facts(mounts, files):
     sums = all_within(SUM_SECONDS, sha256, [(path,) for path in files])
-    found = {"file." + path: digest for path, digest in zip(files, sums)}  # noqa: B905 (Python 3.6)
+    found = {"file." + path: digest for path, digest in zip(files, sums)}
     # The folder in which the job runs has another path in each job.
     names = dict({path: path for path in mounts}, **{JOB_FOLDER: "job_folder"})
     home = home_folder()
@@ -115,7 +115,7 @@ def at(paths):
     answers = all_within(ANSWER_SECONDS, asked, [(path,) for path in paths])
     # Read the table last: the access to the path may have mounted it (autofs).
     points, found = mounted(), {}
-    for path, answer in zip(paths, answers):  # noqa: B905 (Python 3.6)
+    for path, answer in zip(paths, answers):
         # A path without an answer may exist.
         is_there, place, status = answer or (True, os.path.normpath(path), None)
         found[path] = dict.fromkeys((*of_table, "answers", *OF_STATUS))
@@ -144,7 +144,7 @@ def asked(path):
         f"{stat.filemode(own.st_mode)} {own.st_uid}:{own.st_gid}",
         not status.f_flag & os.ST_RDONLY,
     )
-    return [True, os.path.realpath(path), dict(zip(OF_STATUS, values))]  # noqa: B905 (Python 3.6)
+    return [True, os.path.realpath(path), dict(zip(OF_STATUS, values))]
 
 
 def nearest(place, table):
