@@ -10,6 +10,7 @@ import importlib
 import os
 from typing import NamedTuple, Optional
 
+from kappa.node.children import all_within
 from kappa.node.files import distinct, first, number, read
 
 
@@ -283,32 +284,52 @@ def known_fact(pattern: str) -> bool:
     return any(fact.matches(pattern) for fact in FACTS)
 
 
+# Subject of readers that access folders on PATH or run programs -> longest time in s. A folder may be on a file system
+# that hangs. Modules that ask single folders have deadlines of their own.
+_MAY_HANG = {"environment": 30, "builds": 60, "programs": 120, "modules": 120, "software": 300}
+
+
 def collected(patterns, questions):
     """Return the facts whose names match one of the patterns: name -> number, text, list, or ``None`` if unknown.
 
-    A reader that fails gives one fact, the reason. The others are kept.
+    A reader that fails or hangs gives one fact, the reason. The others are kept.
 
     :param questions: parameter of readers -> its value.
     """
     # All are loaded before the first one reads: the program's file may be on a file system that then hangs.
-    readers, facts = {}, {}
+    readers = {}
     for fact in FACTS:
         if fact.read and fact.read not in readers and any(map(fact.matches, patterns)):
-            readers[fact.read] = fact.name, loaded(fact.read)
-    for name, reader in readers.values():
-        code = reader.__code__
-        try:
-            value = reader(*(questions[word] for word in code.co_varnames[: code.co_argcount]))
-            is_family = isinstance(value, dict) or hasattr(value, "__next__")
-            facts.update(value if is_family else {name: value})
-        except Exception as error:  # an unknown format of one kernel file must not hide the other facts
-            facts["failed." + reader.__module__.rpartition(".")[2]] = f"{type(error).__name__}: {error}"
+            function = loaded(fact.read)
+            code = function.__code__
+            arguments = [questions[word] for word in code.co_varnames[: code.co_argcount]]
+            readers[fact.read] = subject(fact.read) or fact.name, function, fact.name, arguments
+    facts = {}
+    for call in readers.values():
+        if call[0] not in _MAY_HANG:
+            facts.update(answer(*call))
+    for seconds in sorted(set(_MAY_HANG.values())):
+        calls = [call for call in readers.values() if _MAY_HANG.get(call[0]) == seconds]
+        for call, told in zip(calls, all_within(seconds, answer, calls)):
+            facts.update({"failed." + call[0]: f"no answer within {seconds} s"} if told is None else told)
     wanted = ("failed.*", *patterns)
     return {name: value for name, value in facts.items() if any(fnmatch.fnmatchcase(name, each) for each in wanted)}
+
+
+def answer(title, function, name, arguments):
+    """Return the facts of a reader: a family's, or the fact of this name."""
+    try:
+        value = function(*arguments)
+        return dict(value) if isinstance(value, dict) or hasattr(value, "__next__") else {name: value}
+    except Exception as error:  # an unknown format of one kernel file must not hide the other facts
+        return {"failed." + title: f"{type(error).__name__}: {error}"}
+
+
+def subject(reader):
+    return reader.partition(":")[0] if isinstance(reader, str) else ""
 
 
 def loaded(reader):
     if not isinstance(reader, str):
         return reader
-    module, _, function = reader.partition(":")
-    return getattr(importlib.import_module("kappa.node.facts." + module), function)
+    return getattr(importlib.import_module("kappa.node.facts." + subject(reader)), reader.partition(":")[2])

@@ -13,6 +13,7 @@ import pytest
 
 from kappa.core.ground.node_lists import expand_nodes
 from kappa.node import files as kernel_files
+from kappa.node import table
 from kappa.node.command import QUESTIONS
 from kappa.node.facts import devices, errors, identity, kernel, leftovers, limits, links, mounts, names, power, tcp
 from kappa.node.table import collected, fact_of, known_fact
@@ -470,3 +471,10 @@ def test_what_no_node_tells(pattern):
 
 def test_this_host_calls_itself_something():
     assert identity.facts()["identity.host_name"] == socket.gethostname().partition(".")[0]
+
+
+def test_a_reader_that_hangs_gives_the_reason_and_loses_no_other_fact(monkeypatch):
+    monkeypatch.setattr(table, "_MAY_HANG", {"environment": 0.3})
+    monkeypatch.setattr("kappa.node.facts.environment.shutil.which", lambda name: time.sleep(60))
+    facts = collected(["setting.*", "cpu.count"], {})
+    assert facts == {"cpu.count": os.cpu_count(), "failed.environment": "no answer within 0.3 s"}
