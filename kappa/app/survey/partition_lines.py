@@ -12,12 +12,9 @@ from kappa.app.survey.fabric import described
 from kappa.app.survey.features import (
     CONTAINERS,
     ENVIRONMENT,
-    gpus_by_slurm,
     mpi_of,
     partition_features,
     placements,
-    storage_targets,
-    whole_gpus,
 )
 from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.app.survey.limits import too_small
@@ -204,7 +201,7 @@ def _otherwise_by_hwloc(told: NodeKind) -> str:
 
 def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
     gpus = part.told.gpus if part.told else None
-    if gpus and whole_gpus(part):
+    if gpus and part.whole_gpus:
         yield SiteLine(2, f"gpus_per_node: {gpus.count}", f"{probe}: nvidia-smi, {', '.join(gpus.models)}")
         yield SiteLine(
             2, f"gpu_options: {flow(['--gres=gpu:{num_gpus_per_node}'])}", f"{NODES}: Gres={','.join(part.gres)}"
@@ -215,15 +212,15 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
             yield SiteLine(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
         else:
             yield ask(2, f"{title}: gpu_memory_gib: nvidia-smi does not state it")
-        if gpus.count != gpus_by_slurm(part):
+        if gpus.count != part.gpus_by_slurm:
             yield ask(
                 2,
-                f"{title}: Slurm has {gpus_by_slurm(part)} GPUs per node, nvidia-smi lists {gpus.count}: which is "
+                f"{title}: Slurm has {part.gpus_by_slurm} GPUs per node, nvidia-smi lists {gpus.count}: which is "
                 "right?",
             )
     elif gpus:
         yield SiteLine(2, f"# {gpus.count} GPUs in {gpus.slices} slices (MIG): the checks need whole GPUs.", probe)
-    elif gpus_by_slurm(part):
+    elif part.gpus_by_slurm:
         amd = (
             f", and the node has {part.told.amd_gpus} AMD GPUs, which no check supports"
             if part.told and part.told.amd_gpus
@@ -257,7 +254,7 @@ def _network(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
 
 
 def _storage(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
-    chosen = storage_targets(part)
+    chosen = part.storage
     usable = {target: one for target, one in chosen.items() if one.folder}
     if usable:
         yield SiteLine(2, "storage:")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kappa.app.survey.fabric import INFINIBAND
-from kappa.app.survey.features import cores, partition_features, whole_gpus
+from kappa.app.survey.features import partition_features
 from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.scales import PLACEMENTS, SCALES
@@ -93,7 +93,7 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
 def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) -> Iterator[Reference]:
     """Yield the references for the nodes' hardware, for all scales."""
     on_nodes = ("$partition", "scale"), (place, "each_node")
-    if gpus := whole_gpus(part):
+    if gpus := part.whole_gpus:
         yield Reference("GpuInventory", *on_nodes, "gpus_per_node_min", gpus, 0, None, _GPUS)
     if survey.login.shares_machine:
         return
@@ -102,7 +102,7 @@ def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) ->
             yield Reference("NodeSweep", *on_nodes, f"{metric}_uniformity", 1, -0.25, None, _EQUAL)
         yield Reference("NodeLinks", *on_nodes, "uniformity", 1, -0.25, None, _EQUAL)
     if told.peak_gflops_per_core and not told.hypervisor:
-        peak = round(told.peak_gflops_per_core * cores(part), 1)
+        peak = round(told.peak_gflops_per_core * part.cores, 1)
         one_node = ("$partition", "scale"), (place, "one_node")
         yield Reference("Hpl", *one_node, "gflops", peak, -0.5, None, _PEAK)
         yield Reference("Hpl", *one_node, "fraction_of_peak", 1, -0.5, None, _PEAK)

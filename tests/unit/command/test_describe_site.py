@@ -47,7 +47,7 @@ def test_the_first_time_writes_and_shows_where_all_comes_from(folder, asked_of, 
 
 
 def test_a_limit_that_is_too_small_is_listed_and_in_the_site(folder, asked_of, capsys):
-    text = probe("NAME", limits={"limit.open_files": 1024, "limit.open_files_hard": 4096})
+    text = probe("NAME", facts={"limit.open_files": 1024, "limit.open_files_hard": 4096})
     asked_of(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
     assert main(["site", "new", "mine"]) == 0
     said = capsys.readouterr().out
