@@ -6,25 +6,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, json, structs
 
-from kappa.app.survey import hardware
+from kappa.app.survey import hardware, slurm
 from kappa.app.survey.fabric import fabric
-from kappa.app.survey.hardware import memory_gb_per_s, peak
 from kappa.app.survey.kinds import Part
 from kappa.app.survey.mpi import FurtherMpi, further_mpi
 from kappa.app.survey.probe import Probe
-from kappa.app.survey.slurm import (
-    CONFIG,
-    MPI_TYPES,
-    NODES,
-    PARTITIONS,
-    TOPOLOGY,
-    Caller,
-    SlurmNode,
-    SlurmPartition,
-    Switch,
-    keeps_accounting,
-    max_time,
-)
+from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
 from kappa.app.survey.storage import FileSystem, UnmountedDisk, file_systems, targets, unmounted_disks
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
@@ -195,7 +182,7 @@ class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def why_squeue(self) -> str:
         """Return why the site needs ``scheduler: squeue``; empty if accounting works."""
-        if keeps_accounting(self.accounting):
+        if slurm.keeps_accounting(self.accounting):
             return self.sacct_fails
         return f"{CONFIG}: AccountingStorageType={self.accounting}"
 
@@ -222,15 +209,15 @@ _BUILDERS = ("cmake", "c++", "mpicxx")
 HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
 
-def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None = None) -> NodeKind:
+def told(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmNode) -> NodeKind:
     """Merge the probes of one kind of node. The first probe stands for all, reduced to what all have in common.
 
-    :param slurm: Slurm's record of the node, with the cores that jobs do not get.
+    :param record: Slurm's record of the node, with the cores that jobs do not get.
     """
     node = probes[0]
-    for_jobs = hardware.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
+    for_jobs = hardware.for_jobs(node.cpus, record.reserved_cores, record.reserved_numbers)
     key, processor = hardware.cores_or_processor(for_jobs)
-    network = fabric(node)
+    network, peak = fabric(node), hardware.peak(node)
     return NodeKind(
         by=[probe.name for probe in probes],
         model=node.lscpu.get("Model name", ""),
@@ -239,8 +226,8 @@ def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None =
         cores=hardware.cores_of(for_jobs),
         numa_domains=hardware.numa_domains(for_jobs),
         memory_gib=round(node.memory_kib / 2**20, 1),
-        peak_gflops_per_core=peak(node).gflops or None,
-        peak_why=peak(node).why,
+        peak_gflops_per_core=peak.gflops or None,
+        peak_why=peak.why,
         hypervisor=node.lscpu.get("Hypervisor vendor", ""),
         os=node.os,
         gpus=_gpus(node),
@@ -255,7 +242,7 @@ def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None =
         memlock=node.limits.get("memlock", ""),
         modules=[name for name in node.modules if all(name in one.modules for one in probes)],
         hwloc=dict(node.hwloc),
-        memory_gb_per_s=memory_gb_per_s(node),
+        memory_gb_per_s=hardware.memory_gb_per_s(node),
         limits=_limits(node.limits),
         unmounted_disks=unmounted_disks(node),
         further_mpi=further_mpi(node),
@@ -286,14 +273,12 @@ def _gpus(node: Probe) -> Gpus | None:
     )
 
 
-def found_part(
-    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: NodeKind | str, caller: Caller
-) -> FoundPart:
+def found_part(part: Part, switches: Sequence[slurm.Switch], seen: NodeKind | str, caller: slurm.Caller) -> FoundPart:
     """Describe a partition. ``seen``: the answers of its nodes, or why there are none."""
-    first = part.nodes[0]
+    first, limits = part.nodes[0], part.partition
     names = {node.name for node in part.nodes}
     return FoundPart(
-        slurm_partition=part.slurm_partition,
+        slurm_partition=limits.name,
         nodes=folded(names),
         count=len(part.nodes),
         out_of_service=folded(node.name for node in part.nodes if not node.condition.in_service),
@@ -325,12 +310,12 @@ def found_part(
     )
 
 
-def _given(partition: SlurmPartition) -> str:
+def _given(partition: slurm.SlurmPartition) -> str:
     """Return the limits of a partition in words."""
     most = partition.most_nodes
     nodes = "any number of nodes" if most is None else f"at most {counted(most, 'node')}"
     least = f", at least {partition.least_nodes}" if partition.least_nodes > 1 else ""
-    time = "no time limit" if partition.longest_s is None else max_time(partition.longest_s)
+    time = "no time limit" if partition.longest_s is None else slurm.max_time(partition.longest_s)
     bound = [f"{key}={','.join(said)}" for key, said in partition.allowed.items()]
     return ", ".join([f"{nodes}{least}", time, *bound, *(f"{key}={said}" for key, said in partition.settings.items())])
 
