@@ -6,7 +6,7 @@ limit of a QOS and its partition counts. Sources: slurm.schedmd.com/qos.html, sa
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kappa.app.survey.records import NOTHING, UNLIMITED, duration, limit, listed, node_names, records, required, whole
