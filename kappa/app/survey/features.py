@@ -7,19 +7,7 @@ from typing import NamedTuple
 from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.app.survey.mpi import OPEN_MPI, Mpi, starting
 from kappa.core.ground.figures import counted
-from kappa.core.vocabulary.features import (
-    CONGESTION,
-    LARGE_PUTS,
-    MPI_BEHAVIOUR,
-    NODES_OF_FEATURE,
-    OF_ONE_NODE,
-    PATTERNS,
-    RAILS,
-    SHARP,
-    STORAGE_TARGETS,
-    parallel,
-    swept,
-)
+from kappa.core.vocabulary import features as known
 from kappa.core.vocabulary.programs import OF_FEATURE, ON_RANKS
 from kappa.core.vocabulary.scales import PLACEMENTS, RANK_COUNTS, SCALES, WHOLE_PARTITION, derived_features
 
@@ -34,7 +22,7 @@ _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
 # Scale or placement -> number of nodes of its jobs; None means the whole partition.
 _NODES_OF_SCALE = {scale.feature: scale.nodes for scale in (*SCALES.values(), *PLACEMENTS.values())}
-_MEASURED = ("network", "collectives", "links", "cores", "compute", PATTERNS, MPI_BEHAVIOUR)
+_MEASURED = ("network", "collectives", "links", "cores", "compute", known.PATTERNS, known.MPI_BEHAVIOUR)
 _UNBOUND = "Slurm binds no tasks: TaskPlugin has neither affinity nor cgroup"
 _NOT_PROBED = "no node was probed"
 # The storage target for which the user is asked if no file system was found.
@@ -95,7 +83,7 @@ def features_lacking(survey: Survey, part: FoundPart) -> dict[str, str]:
     return {
         feature.name: feature.why_not
         for feature in (*_of_nodes(survey, part), *_of_storage(part))
-        if not feature.has and feature.why_not and (NODES_OF_FEATURE.get(feature.name) or 1) <= part.count
+        if not feature.has and feature.why_not and (known.NODES_OF_FEATURE.get(feature.name) or 1) <= part.count
     }
 
 
@@ -122,18 +110,20 @@ def _of_nodes(survey: Survey, part: FoundPart) -> Iterator[PartitionFeature]:
         yield PartitionFeature(
             scale.feature, many and not is_between, "two and four are measured" if is_between else few
         )
-    enough = part.count >= (NODES_OF_FEATURE[CONGESTION] or 1) and part.takes(part.count) and not shares_machine
-    yield PartitionFeature(CONGESTION, enough, few_nodes)
+    enough = (
+        part.count >= (known.NODES_OF_FEATURE[known.CONGESTION] or 1) and part.takes(part.count) and not shares_machine
+    )
+    yield PartitionFeature(known.CONGESTION, enough, few_nodes)
     adapters, unclear = part.node.adapters, part.node.unclear_adapters
     no_rails = untold or "no node has several active ports of equal link and rate"
-    yield PartitionFeature(LARGE_PUTS, bool(adapters), "" if unclear else untold or "no RDMA adapter was found")
+    yield PartitionFeature(known.LARGE_PUTS, bool(adapters), "" if unclear else untold or "no RDMA adapter was found")
     yield PartitionFeature(
-        RAILS, len(adapters) > 1, "" if any(len(ports) > 1 for ports in unclear.values()) else no_rails
+        known.RAILS, len(adapters) > 1, "" if any(len(ports) > 1 for ports in unclear.values()) else no_rails
     )
     yield PartitionFeature(
         "numa_domains", domains > 1 and survey.binds, untold or unbound or "no node has several NUMA domains"
     )
-    yield PartitionFeature(SHARP, False, "`kappa site new` does not look for switches that reduce")
+    yield PartitionFeature(known.SHARP, False, "`kappa site new` does not look for switches that reduce")
     no_switches = "Slurm knows no switches that a job could select"
     yield PartitionFeature("placement_same_switch", bool(placements(part)), no_switches)
     no_option = "no job option is known that selects nodes of several switches"
@@ -172,16 +162,16 @@ def _of_storage(part: FoundPart) -> Iterator[PartitionFeature]:
     usable = {target: found for target, found in part.storage.items() if found.folder}
     # If no target is usable, the one for which the user is asked gets no reason.
     asked = [] if usable else [*part.storage] or [_ASKED_TARGET]
-    for target, feature in STORAGE_TARGETS.items():
+    for target, feature in known.STORAGE_TARGETS.items():
         if target in asked:
             continue
         why_not = f"no file system was found for {target}"
         if target in part.storage:
             why_not = "no folder was found in which users can write"
         yield PartitionFeature(feature, target in usable, why_not)
-        is_parallel = target in usable and usable[target].shared and target not in OF_ONE_NODE
-        yield PartitionFeature(parallel(target), is_parallel, usable[target].why if target in usable else why_not)
-        if osts := swept(target):
+        is_parallel = target in usable and usable[target].shared and target not in known.OF_ONE_NODE
+        yield PartitionFeature(known.parallel(target), is_parallel, usable[target].why if target in usable else why_not)
+        if osts := known.swept(target):
             yield PartitionFeature(osts, False, "the object storage targets and servers are not stated")
 
 

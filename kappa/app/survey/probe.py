@@ -16,6 +16,9 @@ FACTS = (
     "net.*", "ib.*", "gpu.*", "program.*", "needed_to_build.*",
 )  # fmt: skip
 _LABEL = re.compile(r"^ *(\d+): ?(.*)$")
+_ADAPTER = re.compile(r"ib\.(.+)\.(\d+)\.state")
+_INTERFACE = re.compile(r"net\.(.+)\.state")
+_GPU = re.compile(r"gpu\.(\d+)\.name")
 _END = "end"
 # Limit -> the fact that states it, and its factor.
 _LIMITS = {
@@ -174,11 +177,11 @@ def parse(text: str) -> Probe:
         _base_ghz(facts.number("cpu.base_khz"), processor),
         processor,
         cpus,
-        tuple(_gpu(gpu) for gpu in facts.devices("gpu") if "name" in gpu),
+        tuple(_gpu(match[1], facts) for fact in facts.values if (match := _GPU.fullmatch(fact))),
         facts.items("site.mig_slices", str),
         facts.number("site.amd_gpus"),
-        tuple(_adapter(port) for port in facts.devices("ib") if "state" in port),
-        tuple(_interface(interface) for interface in facts.devices("net") if "state" in interface),
+        tuple(_adapter(match[1], match[2], facts) for fact in facts.values if (match := _ADAPTER.fullmatch(fact))),
+        tuple(_interface(match[1], facts) for fact in facts.values if (match := _INTERFACE.fullmatch(fact))),
         facts.items("site.mounts", Mount),
         {folder: identity for identity, folder in facts.items("site.folders", tuple[str, str])},
         {point: LustreDefault(*rest) for point, *rest in facts.items("site.lustre", tuple[str, int, int, int])},
@@ -214,26 +217,13 @@ class Facts(NamedTuple):
         return "" if value is None else str(value)
 
     def number(self, name: str) -> int:
-        return _number(self.text(name))
+        said = self.text(name)
+        return int(said) if said.isdecimal() else 0
 
     def places(self, beginning: str) -> dict[str, str]:
         """Return the path of each program or header whose fact has this beginning, and that the node has."""
         return {name.removeprefix(beginning): self.text(name) for name in self.values
                 if name.startswith(beginning) and self.text(name)}  # fmt: skip
-
-    def devices(self, kind: str) -> list[dict[str, str]]:
-        """Return the attributes of each device whose facts are named KIND.DEVICE.ATTRIBUTE, and its name as ``""``."""
-        devices: dict[str, dict[str, str]] = {}
-        for name in self.values:
-            device, _, attribute = name.rpartition(".")
-            if device.startswith(f"{kind}."):
-                device = device.removeprefix(f"{kind}.")
-                devices.setdefault(device, {"": device})[attribute] = self.text(name)
-        return list(devices.values())
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
 
 
 def _facts(lines: Sequence[str]) -> Facts:
@@ -270,10 +260,11 @@ def _cleaned(value: Any) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-def _gpu(gpu: Mapping[str, str]) -> ProbedGpu:
-    capability = gpu.get("compute_capability", "")
+def _gpu(index: str, facts: Facts) -> ProbedGpu:
+    capability = facts.text(f"gpu.{index}.compute_capability")
     arch = f"sm_{capability.replace('.', '')}" if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
-    return ProbedGpu(gpu["name"], _number(gpu.get("memory_mib", "")), arch, gpu.get("mig") == "Enabled")
+    is_split = facts.text(f"gpu.{index}.mig") == "Enabled"
+    return ProbedGpu(facts.text(f"gpu.{index}.name"), facts.number(f"gpu.{index}.memory_mib"), arch, is_split)
 
 
 def _limits(facts: Facts) -> dict[str, str]:
@@ -285,17 +276,16 @@ def _limits(facts: Facts) -> dict[str, str]:
     return limits
 
 
-def _adapter(port: Mapping[str, str]) -> AdapterPort:
-    device, _, number = port[""].rpartition(".")
-    rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", port.get("rate", ""))
-    gbit_per_s = float(rate[1]) if rate else 0.0
-    return AdapterPort(f"{device}:{number}", port["state"] == "ACTIVE", gbit_per_s, port.get("link_layer", ""))
+def _adapter(device: str, port: str, facts: Facts) -> AdapterPort:
+    state, rate, layer = (facts.text(f"ib.{device}.{port}.{of}") for of in ("state", "rate", "link_layer"))
+    number = re.match(r"(\d+(?:\.\d+)?) Gb/sec", rate)
+    return AdapterPort(f"{device}:{port}", state == "ACTIVE", float(number[1]) if number else 0.0, layer)
 
 
-def _interface(interface: Mapping[str, str]) -> Interface:
+def _interface(name: str, facts: Facts) -> Interface:
     """Return an interface. A virtual one has no device driver."""
-    gbit_per_s = _number(interface.get("speed_mbit", "")) / 1000
-    return Interface(interface[""], interface["state"] == "up", gbit_per_s, not interface.get("driver"))
+    gbit_per_s = facts.number(f"net.{name}.speed_mbit") / 1000
+    return Interface(name, facts.text(f"net.{name}.state") == "up", gbit_per_s, not facts.text(f"net.{name}.driver"))
 
 
 def _base_ghz(base_khz: int, processor: Mapping[str, str]) -> float:
