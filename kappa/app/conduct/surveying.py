@@ -12,7 +12,7 @@ from kappa.app.conduct.preflight import no_accounting
 from kappa.app.survey import slurm
 from kappa.app.survey.accounts import ASSOCIATIONS, parse_user_accounts
 from kappa.app.survey.features import PROGRAMS
-from kappa.app.survey.found import HEADERS, FoundPart, NodeKind, Survey, found_part, login_of, told
+from kappa.app.survey.found import HEADERS, FoundPart, NodeKind, Survey, found_part, login_of, node_kind
 from kappa.app.survey.kinds import Part, kinds, parts
 from kappa.app.survey.partition_table import partition_table
 from kappa.app.survey.probe import Probe, parse, parse_labelled, question
@@ -188,7 +188,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
         try:
             of_part = asker.probed(part)
             probes += of_part
-            seen = told(of_part, login, part.nodes[0])
+            seen = node_kind(of_part, login, part.nodes[0])
         except SurveyError as err:
             seen = str(err)
             tell(f"{part.name}: not probed: {seen}")

@@ -209,7 +209,7 @@ _BUILDERS = ("cmake", "c++", "mpicxx")
 HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
 
-def told(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmNode) -> NodeKind:
+def node_kind(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmNode) -> NodeKind:
     """Merge the probes of one kind of node. The first probe stands for all, reduced to what all have in common.
 
     :param record: Slurm's record of the node, with the cores that jobs do not get.
@@ -217,7 +217,7 @@ def told(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmNode) 
     node = probes[0]
     for_jobs = hardware.for_jobs(node.cpus, record.reserved_cores, record.reserved_numbers)
     key, processor = hardware.cores_or_processor(for_jobs)
-    network, peak = fabric(node), hardware.peak(node)
+    peak = hardware.peak(node)
     return NodeKind(
         by=[probe.name for probe in probes],
         model=node.lscpu.get("Model name", ""),
@@ -232,10 +232,6 @@ def told(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmNode) 
         os=node.os,
         gpus=_gpus(node),
         amd_gpus=node.amd_gpus,
-        adapters=network.ports,
-        unclear_adapters=dict(network.unclear),
-        link_gbit_per_s=network.gbit_per_s,
-        link=network.link,
         file_systems=file_systems(probes, login),
         programs={name: place for name, place in node.programs.items() if all(name in one.programs for one in probes)},
         versions=dict(node.versions),
@@ -246,28 +242,24 @@ def told(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmNode) 
         limits=_limits(node.limits),
         unmounted_disks=unmounted_disks(node),
         further_mpi=further_mpi(node),
+        **fabric(node)._asdict(),
     )
 
 
 def _limits(limits: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: said
-        for name, said in limits.items()
-        if said
-        and name != "memlock"
-        and not (name.endswith("_hard") and said == limits.get(name.removesuffix("_hard")))
-    }
+    """Return the limits but ``memlock``, and a hard limit only if it differs."""
+    same = {f"{name}_hard" for name, limit in limits.items() if limits.get(f"{name}_hard") == limit}
+    return {name: limit for name, limit in limits.items() if limit and name not in same | {"memlock"}}
 
 
 def _gpus(node: Probe) -> Gpus | None:
     if not node.gpus:
         return None
-    first = node.gpus[0]
     return Gpus(
         count=len(node.gpus),
         models=list(dict.fromkeys(gpu.name for gpu in node.gpus)),
         memory_gib=round(min((gpu.memory_mib for gpu in node.gpus if gpu.memory_mib), default=0) / 1024, 1),
-        arch=first.arch,
+        arch=node.gpus[0].arch,
         mig=any(gpu.mig for gpu in node.gpus),
         slices=len(node.migs),
     )
@@ -276,6 +268,7 @@ def _gpus(node: Probe) -> Gpus | None:
 def found_part(part: Part, switches: Sequence[slurm.Switch], seen: NodeKind | str, caller: slurm.Caller) -> FoundPart:
     """Describe a partition. ``seen``: the answers of its nodes, or why there are none."""
     first, limits = part.nodes[0], part.partition
+    of_node = {"MaxCPUsPerNode": limits.most_cpus, "MaxMemPerNode": limits.most_memory_mib}
     names = {node.name for node in part.nodes}
     return FoundPart(
         slurm_partition=limits.name,
@@ -289,12 +282,7 @@ def found_part(part: Part, switches: Sequence[slurm.Switch], seen: NodeKind | st
         least_nodes=limits.least_nodes,
         cores_for_jobs=limits.cores_of(first),
         sockets_of_jobs=first.sockets_of_jobs,
-        limits={**{key: ",".join(said) for key, said in limits.allowed.items()}, **limits.settings}
-        | {
-            key: str(most)
-            for key, most in (("MaxCPUsPerNode", limits.most_cpus), ("MaxMemPerNode", limits.most_memory_mib))
-            if most
-        },
+        limits=limits.stated | {key: str(most) for key, most in of_node.items() if most},
         wants=limits.wants(caller),
         others=[f"{one.name}: {_given(one)}" for one in part.others],
         strange=[f"{node.name}: {node.condition.text or 'none'}" for node in part.nodes if node.condition.unknown],
@@ -316,8 +304,7 @@ def _given(partition: slurm.SlurmPartition) -> str:
     nodes = "any number of nodes" if most is None else f"at most {counted(most, 'node')}"
     least = f", at least {partition.least_nodes}" if partition.least_nodes > 1 else ""
     time = "no time limit" if partition.longest_s is None else slurm.max_time(partition.longest_s)
-    bound = [f"{key}={','.join(said)}" for key, said in partition.allowed.items()]
-    return ", ".join([f"{nodes}{least}", time, *bound, *(f"{key}={said}" for key, said in partition.settings.items())])
+    return ", ".join([f"{nodes}{least}", time, *(f"{key}={value}" for key, value in partition.stated.items())])
 
 
 def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[str, str]) -> Login:

@@ -176,7 +176,7 @@ ROWS = (
     CoreKind(16, f"{ARM_GUIDE} of Neoverse V1 and V2", r"neoverse-v[12]\b"),
     CoreKind(32, "Fujitsu's A64FX Microarchitecture Manual", r"\ba64fx\b"),
     CoreKind(8, "IBM's POWER9 Processor User's Manual", r"\bpower9\b", ghz=0.0),
-)  # fmt: skip
+)
 
 
 class Peak(NamedTuple):

@@ -142,6 +142,11 @@ class SlurmPartition(NamedTuple):
     settings: dict[str, str] = {}
     tier: int = 1
 
+    @property
+    def stated(self) -> dict[str, str]:
+        """Return the permitted users and further settings as texts."""
+        return {**{key: ",".join(names) for key, names in self.allowed.items()}, **self.settings}
+
     def gives_way(self, partitions: Iterable["SlurmPartition"]) -> bool:
         """Return whether jobs of another partition may preempt its jobs (PreemptMode, PriorityTier)."""
         names = {*self.nodes}
@@ -173,8 +178,7 @@ class SlurmPartition(NamedTuple):
             return f"AllowGroups={','.join(groups)}"
         for kind in ("Accounts", "Qos"):
             if caller.of_jobs(kind) and not self._admitted(caller, kind):
-                return "; ".join(f"{key}={','.join(self.allowed[key])}"
-                                 for key in (f"Allow{kind}", f"Deny{kind}") if key in self.allowed)  # fmt: skip
+                return "; ".join(f"{key}={names}" for key, names in self.stated.items() if key.endswith(kind))
         return ""
 
     def _admitted(self, caller: Caller, kind: str) -> list[str]:

@@ -84,13 +84,12 @@ def _of_interest(mounts: Sequence[Mount]) -> Iterator[Mount]:
     seen: set[str] = set()
     system = {mount.device for mount in mounts if mount.point in _OF_THE_SYSTEM}
     for mount in sorted(mounts, key=lambda mount: (len(mount.point), mount.point)):
-        network = mount.type in NETWORK
-        if not network and (mount.type not in LOCAL or mount.point.startswith(_OF_THE_SYSTEM[1:])):
-            continue
         if mount.device in seen or mount.point == "/":
             continue
-        if network or mount.device not in system or _TELLING.fullmatch(mount.point):
-            if network or mount.device not in system:
+        network, own_device = mount.type in NETWORK, mount.device not in system
+        for_jobs = mount.type in LOCAL and not mount.point.startswith(_OF_THE_SYSTEM[1:])
+        if network or (for_jobs and (own_device or _TELLING.fullmatch(mount.point))):
+            if network or own_device:
                 seen.add(mount.device)
             yield mount
 
