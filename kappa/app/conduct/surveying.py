@@ -77,8 +77,7 @@ class Asker:
             least = part.partition.least_nodes
             few = f"fewer than {least} nodes accept jobs now, but a job needs as many (MinNodes)"
             raise SurveyError(f"{few if least > 1 else 'no node accepts jobs now'}{why}")
-        gpus = [f"{':'.join(word for word in (one.name, one.type) if word)}:{one.number}" for one in nodes[0].gres
-                if one.name == "gpu"]  # fmt: skip
+        gpus = [str(gres) for gres in nodes[0].gres if gres.name == "gpu"]
         longest_s = part.partition.longest_s
         minutes = _JOB_MINUTES if longest_s is None else max(1, min(_JOB_MINUTES, longest_s // 60))
         asking, given = question(PROGRAMS, HEADERS)

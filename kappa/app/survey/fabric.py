@@ -18,7 +18,7 @@ class NodeNetwork(NamedTuple):
 
     ``link``: InfiniBand, RoCE, iWARP, or Ethernet without RDMA; empty if unknown. ``link_gbit_per_s``: the rate of each
     port; 0 if unknown. ``adapters``: the RDMA ports that carry MPI, for instance ``mlx5_0:1``. ``unclear_adapters``:
-    the ports of which a person must choose these, by link and rate.
+    the ports from which a person must choose these, by link and rate.
     """
 
     link: str

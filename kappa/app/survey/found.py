@@ -31,7 +31,7 @@ class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The answers of nodes of one kind. ``processor``: the value of the key ``cpu_key`` in site.yaml.
 
-    Without values it is a kind of which no node was probed.
+    Without values, no node of the kind was probed.
     """
 
     by: list[str] = []
@@ -290,7 +290,7 @@ def found_part(part: Part, switches: Sequence[slurm.Switch], seen: NodeKind | st
         cores_per_socket=first.cores_per_socket,
         threads_per_core=first.threads_per_core,
         memory_mib=min(map(limits.memory_of, part.nodes)),
-        gres=[":".join(word for word in (one.name, one.type, str(one.number)) if word) for one in part.gres],
+        gres=[str(gres) for gres in part.gres],
         features=sorted(frozenset.intersection(*(frozenset(node.features) for node in part.nodes))),
         switches=sum(bool(switch.nodes & names) for switch in switches if switch.level == 0),
         told=None if isinstance(seen, str) else seen,

@@ -7,7 +7,7 @@ from kappa.app.survey.fabric import described
 from kappa.app.survey.features import CONTAINERS, ENVIRONMENT, mpi_of, partition_features, placements
 from kappa.app.survey.found import FoundPart, Survey
 from kappa.app.survey.limits import too_small
-from kappa.app.survey.site_text import Duration, SiteText, flow
+from kappa.app.survey.site_text import UnquotedText, SiteText, flow
 from kappa.app.survey.slurm import NODES, PARTITIONS, SERIES_ASK_S, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted
@@ -46,7 +46,7 @@ def write_partition(site: SiteText, title: str, part: FoundPart, survey: Survey)
     site.key("access", access or None, "--access" if survey.access else f"{NODES}: features")
     site.key("scheduler", "squeue" if survey.why_squeue else None, survey.why_squeue)
     if part.longest_s is not None and part.longest_s < SERIES_ASK_S:
-        longest = Duration(max_time(part.longest_s))
+        longest = UnquotedText(max_time(part.longest_s))
         site.key("max_time", longest, f"{PARTITIONS}: MaxTime; some checks ask for more")
     _limits(site, title, part)
     site.key("environments", [ENVIRONMENT])

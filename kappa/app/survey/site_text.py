@@ -13,8 +13,8 @@ _PLAIN = re.compile(r"[A-Za-z_/][\w./+-]*( [\w./+-]+)*")
 _OF_ENTRY = 2
 
 
-class Duration(str):
-    """A duration such as ``5m``. YAML needs no quotes for it."""
+class UnquotedText(str):
+    """A text that needs no quotes in YAML, but that `flow` would quote, for instance ``5m``."""
 
 
 class SiteText:
@@ -57,7 +57,7 @@ def flow(value: Any) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):
         # `no` and `1e3` are strings only in quotes. A JSON string is a YAML string, too.
-        plain = isinstance(value, Duration) or (_PLAIN.fullmatch(value) and yaml.safe_load(value) == value)
+        plain = isinstance(value, UnquotedText) or (_PLAIN.fullmatch(value) and yaml.safe_load(value) == value)
         return value if plain else json.dumps(value, ensure_ascii=not value.isprintable())
     if isinstance(value, float) and value.is_integer():
         return str(int(value))

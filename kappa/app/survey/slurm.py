@@ -48,6 +48,9 @@ class Gres(NamedTuple):
     type: str
     number: int
 
+    def __str__(self) -> str:
+        return ":".join(word for word in (self.name, self.type, str(self.number)) if word)
+
 
 class SlurmNode(NamedTuple):
     """A node. ``memory_mib`` and the cores are Slurm's values, including those reserved from jobs.
