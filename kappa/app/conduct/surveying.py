@@ -118,11 +118,12 @@ class Asker:
 def _switches(asker: Asker, config: Mapping[str, str]) -> list[slurm.Switch]:
     """Return Slurm's switches. With a ``topology.yaml`` (25.05), even TopologyPlugin=topology/flat may have some."""
     try:
-        return slurm.parse_topology(asker.slurm(slurm.TOPOLOGY))
+        switches = asker.slurm(slurm.TOPOLOGY)
     except InputError:
         if "tree" in config.get("TopologyPlugin", ""):
             raise
         return []
+    return slurm.parse_topology(switches)
 
 
 def _of_accounting(asker: Asker, command: str, *, needed: bool) -> str:

@@ -7,7 +7,7 @@ from kappa.app.survey.fabric import described
 from kappa.app.survey.features import CONTAINERS, ENVIRONMENT, mpi_of, partition_features, placements
 from kappa.app.survey.found import FoundPart, Survey
 from kappa.app.survey.limits import too_small
-from kappa.app.survey.site_text import UnquotedText, SiteText, flow
+from kappa.app.survey.site_text import SiteText, UnquotedText, flow
 from kappa.app.survey.slurm import NODES, PARTITIONS, SERIES_ASK_S, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted

@@ -60,7 +60,3 @@ def test_a_new_site_lacks_a_reason_only_for_what_a_person_has_to_look_for(name, 
         told = asked | {"storage_shared"} | ({"nvidia"} if part.gpus_by_slurm else set())
         assert part.options is None or told.intersection(one.features), one
     assert any("storage_shared" in one.features for one in lacking), "no node was probed"
-
-
-def test_there_are_a_dozen_of_several_versions():
-    assert len(CLUSTERS) >= 12
