@@ -94,38 +94,30 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
-    from kappa.app.conduct.preflight import require_sound
-    from kappa.app.survey.found import facts, kept
+def _first(folder: pathlib.Path, survey: Survey, today: datetime.date) -> int:
+    from kappa.app.survey.found import facts
     from kappa.app.survey.limits import too_small
     from kappa.app.survey.site_files import asked, site_files
-    from kappa.core.sites.load import Site
 
-    for fact in facts(found):
+    for fact in facts(survey):
         _say(f"{fact.what}: {fact.value}  ({fact.source})")
-    files = site_files(folder.name, found, today)
-    for path, text in files.items():
-        _write(folder / path, text)
-    _write(folder / FOUND, kept(found))
-    require_sound(Site(folder))
+    _update(folder, survey, site_files(folder.name, survey, today))
     _say(f"written to {folder}")
-    for title, part in found.parts.items():
+    for title, part in survey.parts.items():
         for limit in too_small(part):
             _say(f"limit too small on {title}: {limit}")
-    open_ends = asked(found)
-    if open_ends:
-        _say(f"{counted(len(open_ends), 'place')} to fill in:")
-    for words in open_ends:
-        _say(f"  {words}")
+    questions = asked(survey)
+    if questions:
+        _say(f"{counted(len(questions), 'place')} to fill in:")
+    for question in questions:
+        _say(f"  {question}")
     _say(f"next: kappa doctor {folder.name}, then kappa validate {folder.name} smoke")
     return 0
 
 
 def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.date, *, write: bool) -> int:
-    from kappa.app.conduct.preflight import require_sound
-    from kappa.app.survey.found import changes, kept
+    from kappa.app.survey.found import changes
     from kappa.app.survey.site_files import site_files
-    from kappa.core.sites.load import Site
 
     changed = changes(before, now)
     if not changed:
@@ -133,26 +125,31 @@ def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.da
         return 0
     for line in changed:
         _say(line)
-    was, new = (site_files(folder.name, one, today) for one in (before, now))
+    was, new = (site_files(folder.name, survey, today) for survey in (before, now))
     for path in sorted({*was, *new}):
-        _say("".join(difflib.unified_diff(_lines(was, path), _lines(new, path), f"{path}, then", f"{path}, now")))
+        old_lines, new_lines = (files.get(path, "").splitlines(keepends=True) for files in (was, new))
+        _say("".join(difflib.unified_diff(old_lines, new_lines, f"{path}, then", f"{path}, now")))
     if not write:
         _say("nothing was written; add --write to update the files")
         return 1
-    for path, text in new.items():
-        if text == was.get(path):
-            continue
-        if _edited(folder / path, was.get(path, "")):
-            _say(f"{path}: not updated, because you have edited it; apply the change above by hand")
-        else:
-            _write(folder / path, text)
-    _write(folder / FOUND, kept(now))
-    require_sound(Site(folder))
+    differing = {path: text for path, text in new.items() if text != was.get(path)}
+    edited = [path for path in differing if _edited(folder / path, was.get(path, ""))]
+    for path in edited:
+        _say(f"{path}: not updated, because you have edited it; apply the change above by hand")
+    _update(folder, now, {path: text for path, text in differing.items() if path not in edited})
     return 1
 
 
-def _lines(files: dict[str, str], path: str) -> list[str]:
-    return files.get(path, "").splitlines(keepends=True)
+def _update(folder: pathlib.Path, survey: Survey, files: dict[str, str]) -> None:
+    """Write the files and the survey, and check that the site can be used."""
+    from kappa.app.conduct.preflight import require_sound
+    from kappa.app.survey.found import kept
+    from kappa.core.sites.load import Site
+
+    for path, text in {**files, FOUND: kept(survey)}.items():
+        make_folder((folder / path).parent)
+        write_atomically(folder / path, text, _READABLE)
+    require_sound(Site(folder))
 
 
 def _edited(path: pathlib.Path, written: str) -> bool:
@@ -163,11 +160,6 @@ def _edited(path: pathlib.Path, written: str) -> bool:
 
 def _undated(text: str) -> str:
     return re.sub(r"\bdate: \S+", "", text)
-
-
-def _write(path: pathlib.Path, text: str) -> None:
-    make_folder(path.parent)
-    write_atomically(path, text, _READABLE)
 
 
 def _say(words: str) -> None:

@@ -9,27 +9,14 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 from kappa.app.conduct.preflight import no_accounting
-from kappa.app.survey.accounts import ASSOCIATIONS, UserAccounts, parse_user_accounts
+from kappa.app.survey import slurm
+from kappa.app.survey.accounts import ASSOCIATIONS, parse_user_accounts
 from kappa.app.survey.features import PROGRAMS
-from kappa.app.survey.found import HEADERS, FoundPart, NodeKind, Survey, found_part, login_of, told
+from kappa.app.survey.found import HEADERS, FoundPart, NodeKind, Survey, found_part, login_of, node_kind
 from kappa.app.survey.kinds import Part, kinds, parts
 from kappa.app.survey.partition_table import partition_table
 from kappa.app.survey.probe import Probe, parse, parse_labelled, question
 from kappa.app.survey.records import SurveyError
-from kappa.app.survey.slurm import (
-    QOS,
-    TOPOLOGY,
-    Caller,
-    SlurmFacts,
-    SlurmNode,
-    SlurmPartition,
-    Switch,
-    bounded,
-    keeps_accounting,
-    nodes_of_jobs,
-    parse_qos,
-    parse_topology,
-)
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
@@ -87,17 +74,15 @@ class Asker:
         if not nodes:
             reasons = sorted({node.reason for node in part.nodes if node.reason})
             why = f" ({one_line(clean(reasons[0]), 80)})" if reasons else ""
-            least = part.limits.least_nodes if part.limits else 1
+            least = part.partition.least_nodes
             few = f"fewer than {least} nodes accept jobs now, but a job needs as many (MinNodes)"
             raise SurveyError(f"{few if least > 1 else 'no node accepts jobs now'}{why}")
-        gpus = [f"{':'.join(word for word in (one.name, one.type) if word)}:{one.number}" for one in nodes[0].gres
-                if one.name == "gpu"]  # fmt: skip
-        minutes = _JOB_MINUTES
-        if part.limits and part.limits.longest_s is not None:
-            minutes = max(1, min(minutes, part.limits.longest_s // 60))
+        gpus = [str(gres) for gres in nodes[0].gres if gres.name == "gpu"]
+        longest_s = part.partition.longest_s
+        minutes = _JOB_MINUTES if longest_s is None else max(1, min(_JOB_MINUTES, longest_s // 60))
         asking, given = question(PROGRAMS, HEADERS)
         command = [
-            "srun", "--label", "--quiet", f"--partition={part.slurm_partition}",
+            "srun", "--label", "--quiet", f"--partition={part.partition.name}",
             f"--nodelist={folded(node.name for node in nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}",
             f"--time={minutes}", "--job-name=kappa-site", "--mpi=none",
             *([f"--gres={','.join(gpus)}"] if gpus else []), *self._access, *asking,
@@ -130,60 +115,50 @@ class Asker:
         return answer
 
 
-def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
+def _switches(asker: Asker, config: Mapping[str, str]) -> list[slurm.Switch]:
     """Return Slurm's switches. With a ``topology.yaml`` (25.05), even TopologyPlugin=topology/flat may have some."""
     try:
-        said = asker.slurm(TOPOLOGY)
+        switches = asker.slurm(slurm.TOPOLOGY)
     except InputError:
         if "tree" in config.get("TopologyPlugin", ""):
             raise
         return []
-    return parse_topology(said)
+    return slurm.parse_topology(switches)
 
 
-def _caller(asker: Asker, access: Sequence[str], partitions: Sequence[SlurmPartition], cluster: str) -> Caller:
+def _of_accounting(asker: Asker, command: str, *, needed: bool) -> str:
+    """Return the answer of accounting; nothing if it is not needed, or if accounting refuses it."""
+    with contextlib.suppress(InputError):
+        return asker.slurm(command) if needed else ""
+    return ""
+
+
+def _caller(
+    asker: Asker, access: Sequence[str], partitions: Sequence[slurm.SlurmPartition], cluster: str
+) -> slurm.Caller:
     """Return this user's groups, accounts and QOS, and the account, QOS and reservation that ``access`` names."""
     groups = set()
     for number in {os.getegid(), *os.getgroups()}:
         with contextlib.suppress(KeyError):
             groups.add(grp.getgrgid(number).gr_name)
-    accounts, all_qos = UserAccounts({}, frozenset())
     reservation = named_reservation(access)
-    if reservation or any({*one.allowed} - {"AllowGroups"} for one in partitions):
-        with contextlib.suppress(InputError):
-            accounts, all_qos = parse_user_accounts(asker.slurm(ASSOCIATIONS), user_name(), cluster)
-    return Caller(
-        frozenset(groups),
-        option_value(access, "account", "A"),
-        option_value(access, "qos", "q"),
-        reservation,
-        accounts,
-        all_qos,
-    )
+    needed = bool(reservation) or any({*one.allowed} - {"AllowGroups"} for one in partitions)
+    accounts, all_qos = parse_user_accounts(_of_accounting(asker, ASSOCIATIONS, needed=needed), user_name(), cluster)
+    account, qos = option_value(access, "account", "A"), option_value(access, "qos", "q")
+    return slurm.Caller(frozenset(groups), account, qos, reservation, accounts, all_qos)
 
 
-def _of_reservation(asker: Asker, nodes: Sequence[SlurmNode], caller: Caller) -> list[SlurmNode]:
+def _of_reservation(asker: Asker, nodes: list[slurm.SlurmNode], caller: slurm.Caller) -> list[slurm.SlurmNode]:
     """Return the nodes that jobs of the caller's reservation get, in the state that they see; all nodes without one.
 
     :raises InputError: the reservation does not exist, is not active, or does not admit the caller.
     """
     if not caller.reservation:
-        return list(nodes)
+        return nodes
     accounts = frozenset[str]().union(*caller.of_jobs("Accounts").values())
     # Slurm admits root to every reservation.
     mine = Identity(user_name(), caller.groups, accounts) if os.geteuid() else Identity()
-    return nodes_of_jobs(nodes, parse_reservation(asker.slurm(RESERVATIONS), caller.reservation, mine))
-
-
-def _with_qos(
-    asker: Asker, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition], caller: Caller
-) -> list[SlurmPartition]:
-    """Return the partitions with the limits of their QOS, if accounting has them."""
-    answer = ""
-    if caller.qos or any("QoS" in one.settings for one in partitions):
-        with contextlib.suppress(InputError):
-            answer = asker.slurm(QOS)
-    return bounded(partitions, parse_qos(answer), caller.qos, nodes)
+    return slurm.nodes_of_jobs(nodes, parse_reservation(asker.slurm(RESERVATIONS), caller.reservation, mine))
 
 
 def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:
@@ -191,11 +166,13 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
 
     :raises InputError: Slurm does not answer, or its answer cannot be read.
     """
-    config, nodes, partitions, mpi_types, _ = SlurmFacts.asked(asker.slurm)
+    config, nodes, partitions, mpi_types, _ = slurm.SlurmFacts.asked(asker.slurm)
     accounting = config.get("AccountingStorageType", "")
     switches = _switches(asker, config)
     caller = _caller(asker, access, partitions, config.get("ClusterName", ""))
-    partitions = _with_qos(asker, nodes, partitions, caller)
+    needed = bool(caller.qos) or any("QoS" in one.settings for one in partitions)
+    qos = slurm.parse_qos(_of_accounting(asker, slurm.QOS, needed=needed))
+    partitions = slurm.bounded(partitions, qos, caller.qos, nodes)
     of_jobs = _of_reservation(asker, nodes, caller)
     choice = parts(kinds(of_jobs, switches), nodes, partitions, caller)
     for line in partition_table(partitions, of_jobs, choice, caller):
@@ -203,7 +180,6 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
     if not choice.parts:
         raise InputError(f"Slurm has {len(nodes)} nodes, but no partition that you may use: see the table above")
     login = asker.here()
-    limits = {partition.name: partition for partition in partitions}
     probes: list[Probe] = []
     described: dict[str, FoundPart] = {}
     for part in choice.parts:
@@ -212,11 +188,11 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
         try:
             of_part = asker.probed(part)
             probes += of_part
-            seen = told(of_part, login, part.nodes[0])
+            seen = node_kind(of_part, login, part.nodes[0])
         except SurveyError as err:
             seen = str(err)
             tell(f"{part.name}: not probed: {seen}")
-        described[part.name] = found_part(part, switches, limits[part.slurm_partition], seen, caller)
+        described[part.name] = found_part(part, switches, seen, caller)
     return Survey(
         cluster=config.get("ClusterName", ""),
         slurm=config.get("SLURM_VERSION", ""),
@@ -224,7 +200,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
         mpi_types=list(mpi_types),
         task_plugin=config.get("TaskPlugin", ""),
         accounting=accounting,
-        sacct_fails=asker.no_accounting() if keeps_accounting(accounting) else "",
+        sacct_fails=asker.no_accounting() if slurm.keeps_accounting(accounting) else "",
         leaf_switches=sum(switch.level == 0 for switch in switches),
         unreachable=folded(node.name for node in choice.unreachable),
         login=login_of(login, probes, os.environ),

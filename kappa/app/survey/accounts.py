@@ -27,9 +27,9 @@ def parse_user_accounts(text: str, user: str, cluster: str) -> UserAccounts:
     mine = [row for row in rows if row[2] == user]
     accounts = {}
     for _, account, *_ in mine:
-        lineage, one = set[str](), account
-        while one and one not in lineage:
-            lineage.add(one)
-            one = above.get(one, "")
+        lineage, upper = set[str](), account
+        while upper and upper not in lineage:
+            lineage.add(upper)
+            upper = above.get(upper, "")
         accounts[account] = frozenset(lineage)
     return UserAccounts(accounts, frozenset(qos for row in mine for qos in row[4].split(",") if qos))

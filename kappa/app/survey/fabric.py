@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from kappa.app.survey.probe import AdapterPort, Probe
@@ -17,20 +16,15 @@ _IWARP_DEVICE = re.compile(r"iw|i40iw|cxgb|siw")
 class NodeNetwork(NamedTuple):
     """The network between nodes.
 
-    ``link``: InfiniBand, RoCE, iWARP, or Ethernet without RDMA; empty if unknown. ``gbit_per_s``: the rate of each
-    port; 0 if unknown. ``ports``: the RDMA ports that carry MPI, for instance ``mlx5_0:1``. ``unclear``: the ports of
-    which a person must choose these, by link and rate.
+    ``link``: InfiniBand, RoCE, iWARP, or Ethernet without RDMA; empty if unknown. ``link_gbit_per_s``: the rate of each
+    port; 0 if unknown. ``adapters``: the RDMA ports that carry MPI, for instance ``mlx5_0:1``. ``unclear_adapters``:
+    the ports from which a person must choose these, by link and rate.
     """
 
     link: str
-    gbit_per_s: float
-    ports: list[str]
-    unclear: Mapping[str, list[str]] = {}
-
-
-class _Group(NamedTuple):
-    link: str
-    gbit_per_s: float
+    link_gbit_per_s: float
+    adapters: list[str]
+    unclear_adapters: dict[str, list[str]] = {}
 
 
 def fabric(node: Probe) -> NodeNetwork:
@@ -38,28 +32,28 @@ def fabric(node: Probe) -> NodeNetwork:
 
     Ports of another link or rate belong to other networks, for instance to storage's.
     """
-    groups: dict[_Group, list[str]] = defaultdict(list)
+    # Link and rate -> ports.
+    groups: dict[tuple[str, float], list[str]] = defaultdict(list)
     for adapter in node.adapters:
         if adapter.active:
-            groups[_Group(_link(adapter), adapter.gbit_per_s)].append(adapter.port)
+            groups[_link(adapter), adapter.gbit_per_s].append(adapter.port)
     if not groups:
-        wired = max((one.gbit_per_s for one in node.interfaces if one.up and not one.virtual), default=0.0)
+        wired = max((port.gbit_per_s for port in node.interfaces if port.up and not port.virtual), default=0.0)
         return NodeNetwork(_ETHERNET if wired else "", wired, [])
-    candidates = {group: ports for group, ports in groups.items() if group.link == INFINIBAND} or groups
-    fastest = max(candidates, key=lambda group: group.gbit_per_s)
+    candidates = {group: ports for group, ports in groups.items() if group[0] == INFINIBAND} or groups
+    fastest = link, rate = max(candidates, key=lambda group: group[1])
     ports = candidates[fastest]
-    total = {group: group.gbit_per_s * len(others) for group, others in candidates.items()}
-    unknown = any(group.link not in (INFINIBAND, _ROCE, _IWARP) for group in candidates)
+    unknown = any(other not in (INFINIBAND, _ROCE, _IWARP) for other, _ in candidates)
     rivals = any(
-        group != fastest and (group.gbit_per_s == fastest.gbit_per_s or total[group] > total[fastest])
-        for group in candidates
+        group != fastest and (group[1] == rate or group[1] * len(others) > rate * len(ports))
+        for group, others in candidates.items()
     )
     if unknown or rivals:
         return NodeNetwork("", 0.0, [], {described(*group): others for group, others in candidates.items()})
     # Nodes with several GPUs have equal ports for each. The others are often storage's, at the same rate.
     if len(ports) > len(node.gpus) > 1 and len(ports) % len(node.gpus):
-        return NodeNetwork(*fastest, [], {described(*fastest): ports})
-    return NodeNetwork(*fastest, ports)
+        return NodeNetwork(link, rate, [], {described(link, rate): ports})
+    return NodeNetwork(link, rate, ports)
 
 
 def described(link: str, gbit_per_s: float) -> str:

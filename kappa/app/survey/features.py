@@ -1,25 +1,15 @@
-"""Derive the features of a partition and its environment from the survey."""
+"""Derive the features of a partition and its environment from the survey, or the reason why one is missing."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.app.survey.mpi import OPEN_MPI, Mpi, starting
-from kappa.app.survey.storage import FileSystem, targets
 from kappa.core.ground.figures import counted
-from kappa.core.vocabulary.features import (
-    CONGESTION,
-    LARGE_PUTS,
-    MPI_BEHAVIOUR,
-    NODES_OF_FEATURE,
-    OF_ONE_NODE,
-    PATTERNS,
-    RAILS,
-    STORAGE_TARGETS,
-    parallel,
-)
+from kappa.core.vocabulary import features as known
 from kappa.core.vocabulary.programs import OF_FEATURE, ON_RANKS
-from kappa.core.vocabulary.scales import PLACEMENTS, SCALES, WHOLE_PARTITION, derived_features
+from kappa.core.vocabulary.scales import PLACEMENTS, RANK_COUNTS, SCALES, WHOLE_PARTITION, derived_features
 
 #: The name of the environment with the programs on the nodes' PATH.
 ENVIRONMENT = "system"
@@ -32,7 +22,11 @@ _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
 # Scale or placement -> number of nodes of its jobs; None means the whole partition.
 _NODES_OF_SCALE = {scale.feature: scale.nodes for scale in (*SCALES.values(), *PLACEMENTS.values())}
-_MEASURED = ("network", "collectives", "links", "cores", "compute", PATTERNS, MPI_BEHAVIOUR)
+_MEASURED = ("network", "collectives", "links", "cores", "compute", known.PATTERNS, known.MPI_BEHAVIOUR)
+_UNBOUND = "Slurm binds no tasks: TaskPlugin has neither affinity nor cgroup"
+_NOT_PROBED = "no node was probed"
+# The storage target for which the user is asked if no file system was found.
+_ASKED_TARGET = "shared"
 
 #: Container runtimes by command, with ReFrame's names. Runtimes that need no privilege come first.
 CONTAINERS = {"apptainer": "Apptainer", "singularity": "Singularity", "sarus": "Sarus", "shifter": "Shifter"}
@@ -45,51 +39,30 @@ PROGRAMS = sorted(
 )
 
 
+class PartitionFeature(NamedTuple):
+    """A feature that a partition has or lacks. ``why_not``: why it lacks it; empty if a person must look for it."""
+
+    name: str
+    has: bool
+    why_not: str
+
+
 def environment_features(survey: Survey) -> dict[str, str]:
     """Return the environment's features, each with its first program. All kinds of nodes have it on PATH."""
-    told = [part.told for part in survey.parts.values() if part.told]
-    found: dict[str, str] = {}
+    on_path = set.intersection(*({*node.programs} for node in survey.probed)) if survey.probed else set()
+    features: dict[str, str] = {}
     for feature, programs in OF_FEATURE.items():
-        if feature in _NOT_BY_PROGRAM:
+        if feature in _NOT_BY_PROGRAM or (feature == "stress-ng" and not all(map(_new_enough, survey.probed))):
             continue
-        choices = [[one] for one in ONE_OF[feature]] if feature in ONE_OF else [_OSU if feature == "osu" else programs]
-        there = next((words for words in choices if told and all(_has(one, words) for one in told)), None)
-        if there and not (feature == "stress-ng" and not all(map(_new_enough, told))):
-            found[feature] = there[0]
-    if survey.login.can_build:
-        found.update(dict.fromkeys(_BUILT, "mpicxx"))
-    return found
+        choices = [[program] for program in ONE_OF.get(feature, ())] or [_OSU if feature == "osu" else programs]
+        if complete := next((choice for choice in choices if on_path.issuperset(choice)), None):
+            features[feature] = complete[0]
+    return features | (dict.fromkeys(_BUILT, "mpicxx") if survey.login.can_build else {})
 
 
-def _has(told: NodeKind, programs: list[str]) -> bool:
-    return all(program in told.programs for program in programs)
-
-
-def _new_enough(told: NodeKind) -> bool:
-    match = re.search(r"version (\d+)\.(\d+)", told.versions.get("stress-ng", ""))
+def _new_enough(node: NodeKind) -> bool:
+    match = re.search(r"version (\d+)\.(\d+)", node.versions.get("stress-ng", ""))
     return match is not None and (int(match[1]), int(match[2])) >= _STRESS_NG
-
-
-def storage_targets(part: FoundPart) -> dict[str, FileSystem]:
-    return targets(part.told.file_systems) if part.told else {}
-
-
-def whole_gpus(part: FoundPart) -> int:
-    """Return the number of NVIDIA GPUs of a node, without GPUs cut into slices (MIG)."""
-    gpus = part.told.gpus if part.told else None
-    return gpus.count if gpus and not gpus.mig else 0
-
-
-def gpus_by_slurm(part: FoundPart) -> int:
-    return sum(int(gres.rpartition(":")[2]) for gres in part.gres if gres.partition(":")[0] == "gpu")
-
-
-def parts_of_node(part: FoundPart) -> tuple[int, int]:
-    """Return the numbers of sockets and NUMA domains of a node; 0 if no node was probed."""
-    if not part.told:
-        return 0, 0
-    sockets = part.told.processor.get("sockets", part.told.processor.get("num_sockets", 0))
-    return int(sockets), part.told.numa_domains
 
 
 def placements(part: FoundPart) -> dict[str, list[str]]:
@@ -97,78 +70,113 @@ def placements(part: FoundPart) -> dict[str, list[str]]:
     return {"same_switch": ["--switches=1"]} if part.switches > 1 and part.count > 2 and part.takes(2) else {}
 
 
-def scales_left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
-    """Return the scales and placements that the partition is large enough for but does not run, with the reasons."""
-    found = {}
+def partition_features(survey: Survey, part: FoundPart) -> list[str]:
+    """Return the features that the site lists; none if no job option selects these nodes alone."""
+    return [] if part.options is None else [feature.name for feature in _of_nodes(survey, part) if feature.has]
+
+
+def features_lacking(survey: Survey, part: FoundPart) -> dict[str, str]:
+    """Return the features that the partition lacks, each with the reason, without those that a person must look for.
+
+    If the partition has fewer nodes than a feature needs, no reason is needed.
+    """
+    return {
+        feature.name: feature.why_not
+        for feature in (*_of_nodes(survey, part), *_of_storage(part))
+        if not feature.has and feature.why_not and (known.NODES_OF_FEATURE.get(feature.name) or 1) <= part.count
+    }
+
+
+def _of_nodes(survey: Survey, part: FoundPart) -> Iterator[PartitionFeature]:
+    # Numbers of a node; 0 if no node was probed.
+    sockets = int(part.node.processor.get("sockets", part.node.processor.get("num_sockets", 0)))
+    domains = part.node.numa_domains
+    derived = derived_features(part.count, sockets, domains)
+    left_out = {feature: why for feature, why in _scales_left_out(survey, part, derived).items() if feature in derived}
+    shares_machine = survey.login.shares_machine
+    untold = "" if part.told else _NOT_PROBED
+    unbound = "" if survey.binds else _UNBOUND
+    of_job = f"Slurm's partition {part.slurm_partition} gives no job so many nodes"
+    few_nodes = "all nodes share the cores of one machine" if shares_machine else of_job
+
+    yield from (PartitionFeature(name, False, why) for name, why in left_out.items())
+    yield from (PartitionFeature(name, True, "") for name in (*derived, *_MEASURED) if name not in left_out)
+    yield PartitionFeature("binding", not (unbound or untold), unbound or untold)
+    for scale in RANK_COUNTS.values():
+        nodes, ranks = scale.nodes or 1, scale.ranks_per_node or 1
+        many = part.cores >= ranks and part.count >= nodes and part.takes(nodes) and not (shares_machine and nodes > 2)
+        few = f"jobs get only {part.cores} cores of a node" if nodes == 1 else few_nodes
+        is_between = 3 in (nodes, ranks)
+        yield PartitionFeature(
+            scale.feature, many and not is_between, "two and four are measured" if is_between else few
+        )
+    enough = (
+        part.count >= (known.NODES_OF_FEATURE[known.CONGESTION] or 1) and part.takes(part.count) and not shares_machine
+    )
+    yield PartitionFeature(known.CONGESTION, enough, few_nodes)
+    adapters, unclear = part.node.adapters, part.node.unclear_adapters
+    no_rails = untold or "no node has several active ports of equal link and rate"
+    yield PartitionFeature(known.LARGE_PUTS, bool(adapters), "" if unclear else untold or "no RDMA adapter was found")
+    yield PartitionFeature(
+        known.RAILS, len(adapters) > 1, "" if any(len(ports) > 1 for ports in unclear.values()) else no_rails
+    )
+    yield PartitionFeature(
+        "numa_domains", domains > 1 and survey.binds, untold or unbound or "no node has several NUMA domains"
+    )
+    yield PartitionFeature(known.SHARP, False, "`kappa site new` does not look for switches that reduce")
+    no_switches = "Slurm knows no switches that a job could select"
+    yield PartitionFeature("placement_same_switch", bool(placements(part)), no_switches)
+    no_option = "no job option is known that selects nodes of several switches"
+    yield PartitionFeature("placement_other_switch", False, no_option)
+    yield from _of_gpus(part)
+
+
+def _scales_left_out(survey: Survey, part: FoundPart, derived: dict[str, str]) -> dict[str, str]:
+    """Return the scales and placements that jobs of the partition cannot have, with the reasons."""
+    why_not = {}
     if survey.login.shares_machine:
-        found[WHOLE_PARTITION] = "all nodes share the cores of one machine, so more nodes measure the same cores"
+        why_not[WHOLE_PARTITION] = "all nodes share the cores of one machine, so more nodes measure the same cores"
     for feature, nodes in _NODES_OF_SCALE.items():
         wanted = nodes or part.count
-        if not part.takes(wanted) and feature not in found:
+        if not part.takes(wanted) and feature not in why_not:
             most = part.most_nodes
-            below = f"at least {counted(part.least_nodes, 'node')}"
-            bound = f"at most {counted(most, 'node')}" if most and most < wanted else below
-            found[feature] = f"Slurm's partition {part.slurm_partition} gives a job {bound}"
-    derived = derived_features(part.count, *parts_of_node(part))
-    if not binds(survey):
-        found |= {
-            one: "Slurm binds no tasks: TaskPlugin has neither affinity nor cgroup"
-            for one in derived
-            if "numa" in one or "socket" in one
-        }
-    return {feature: why for feature, why in found.items() if feature in derived}
+            least = f"at least {counted(part.least_nodes, 'node')}"
+            bound = f"at most {counted(most, 'node')}" if most and most < wanted else least
+            why_not[feature] = f"Slurm's partition {part.slurm_partition} gives a job {bound}"
+    if not survey.binds:
+        why_not |= {feature: _UNBOUND for feature in derived if "numa" in feature or "socket" in feature}
+    return why_not
 
 
-def partition_features(survey: Survey, part: FoundPart) -> list[str]:
-    """Return the partition's features; none if no job option selects these nodes alone."""
-    if part.options is None:
-        return []
-    sockets, domains = parts_of_node(part)
-    without = scales_left_out(survey, part)
-    found = [one for one in derived_features(part.count, sockets, domains) if one not in without]
-    found += _MEASURED
-    conditions: Mapping[str, bool] = {
-        "binding": binds(survey) and part.told is not None,
-        "ranks_2": cores(part) >= 2 and part.takes(1),
-        "ranks_4": cores(part) >= 4 and part.takes(1),
-        "nodes_2": part.count >= 2 and part.takes(2),
-        "nodes_4": part.count >= 4 and part.takes(4) and not survey.login.shares_machine,
-        CONGESTION: part.count >= (NODES_OF_FEATURE[CONGESTION] or 1)
-        and part.takes(part.count)
-        and not survey.login.shares_machine,
-        LARGE_PUTS: bool(part.told and part.told.adapters),
-        RAILS: bool(part.told and len(part.told.adapters) > 1),
-        "numa_domains": domains > 1 and binds(survey),
-        "placement_same_switch": bool(placements(part)),
-        "nvidia": whole_gpus(part) > 0,
-        "several_gpus": whole_gpus(part) > 1,
-    }
-    return [*found, *(feature for feature, there in conditions.items() if there)]
+def _of_gpus(part: FoundPart) -> Iterator[PartitionFeature]:
+    why_not = "no probed node has NVIDIA GPUs"
+    if part.node.gpus:
+        why_not = "the GPUs are cut into slices (MIG), but the checks need whole GPUs"
+    elif part.gpus_by_slurm:
+        why_not = ""
+    yield PartitionFeature("nvidia", part.whole_gpus > 0, why_not)
+    yield PartitionFeature("several_gpus", part.whole_gpus > 1, "a node has one GPU" if part.whole_gpus else why_not)
 
 
-def binds(survey: Survey) -> bool:
-    return "affinity" in survey.task_plugin or "cgroup" in survey.task_plugin
+def _of_storage(part: FoundPart) -> Iterator[PartitionFeature]:
+    usable = {target: found for target, found in part.storage.items() if found.folder}
+    # If no target is usable, the one for which the user is asked gets no reason.
+    asked = [] if usable else [*part.storage] or [_ASKED_TARGET]
+    for target, feature in known.STORAGE_TARGETS.items():
+        if target in asked:
+            continue
+        why_not = f"no file system was found for {target}"
+        if target in part.storage:
+            why_not = "no folder was found in which users can write"
+        yield PartitionFeature(feature, target in usable, why_not)
+        is_parallel = target in usable and usable[target].shared and target not in known.OF_ONE_NODE
+        yield PartitionFeature(known.parallel(target), is_parallel, usable[target].why if target in usable else why_not)
+        if osts := known.swept(target):
+            yield PartitionFeature(osts, False, "the object storage targets and servers are not stated")
 
 
-def cores(part: FoundPart) -> int:
-    """Return the largest number of physical cores that a job gets on a node."""
-    seen = part.told.cores if part.told else part.sockets * part.cores_per_socket
-    return min(seen, part.cores_for_jobs or seen)
-
-
-def all_features(survey: Survey, part: FoundPart) -> list[str]:
-    """Return the partition's features, including those of its storage targets."""
-    found = partition_features(survey, part)
-    for target, one in storage_targets(part).items() if found else ():
-        if one.folder:
-            found.append(STORAGE_TARGETS[target])
-            if one.shared and target not in OF_ONE_NODE:
-                found.append(parallel(target))
-    return found
-
-
-def mpi_of(told: NodeKind, survey: Survey) -> Mpi:
-    mpi = starting(told.versions.get("mpirun", ""), survey.mpi_types, survey.mpi_default)
+def mpi_of(node: NodeKind, survey: Survey) -> Mpi:
+    mpi = starting(node.versions.get("mpirun", ""), survey.mpi_types, survey.mpi_default)
     if mpi.library != OPEN_MPI or not survey.login.shares_machine:
         return mpi
     # All virtual nodes would bind their first rank to the same core, and there are more ranks than cores.

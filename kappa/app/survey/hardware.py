@@ -14,7 +14,6 @@ _XEON = r"xeon\(r\) (?:platinum|gold|silver|bronze) "
 _EPYC = r"epyc "
 ARK, INTEL_GUIDE, AMD_GUIDE = "Intel ARK", "Intel's Optimization Reference Manual", "AMD's Software Optimization Guide"
 ARM_GUIDE = "Arm's Software Optimization Guide"
-_SCALABLE = r"xeon\(r\) (?:platinum|gold|silver|bronze) "
 _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
 # Their clocks fall by a third to a half under AVX-512. Intel's Specification Update 336065 has the values by model.
 _SKYLAKE_SP = (85,)
@@ -30,8 +29,8 @@ def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
     sockets, domains = _groups(cpus, lambda cpu: cpu.socket), _groups(cpus, lambda cpu: cpu.numa)
     if len(by_core) == len(cpus) and _one_after_the_other(sockets) and _one_after_the_other(domains):
         return "cores", {"per_node": len(cpus), "sockets": len(sockets), "numa_domains": len(domains)}
-    masks = {name: [_mask(part) for part in parts] for name, parts in
-             (("cores", by_core), ("sockets", sockets), ("numa_nodes", domains))}  # fmt: skip
+    groups = {"cores": by_core, "sockets": sockets, "numa_nodes": domains}
+    masks = {name: [hex(sum(1 << number for number in part)) for part in parts] for name, parts in groups.items()}
     return "processor", {
         "num_cpus": len(cpus),
         "num_cpus_per_core": max(len(part) for part in by_core),
@@ -78,69 +77,55 @@ def _one_after_the_other(parts: Sequence[Sequence[int]]) -> bool:
     return numbers == list(range(len(numbers))) and len({len(part) for part in parts}) == 1
 
 
-def _mask(numbers: Sequence[int]) -> str:
-    return hex(sum(1 << number for number in numbers))
-
-
-class _Memory(NamedTuple):
-    """``pattern``: of the model's name. ``channels``: per socket. ``mt_s``: million transfers a second per channel."""
-
-    pattern: str
-    channels: int
-    mt_s: int
-
-
-_TABLE = (
+# Pattern of the model's name -> memory channels of a socket, and million transfers a second of each.
+_MEMORY = (
     # Intel Xeon Scalable: the second digit is the generation.
-    _Memory(_XEON + r"(?:81|61)\d\d", 6, 2666),
-    _Memory(_XEON + r"(?:51|41)\d\d", 6, 2400),
-    _Memory(_XEON + r"31\d\d", 6, 2133),
-    _Memory(_XEON + r"92\d\d", 12, 2933),
-    _Memory(_XEON + r"(?:82|62)\d\d(?!v)", 6, 2933),
-    _Memory(_XEON + r"52\d\d", 6, 2666),
-    _Memory(_XEON + r"42\d\d", 6, 2400),
-    _Memory(_XEON + r"32\d\d", 6, 2133),
+    (_XEON + r"(?:81|61)\d\d", 6, 2666),
+    (_XEON + r"(?:51|41)\d\d", 6, 2400),
+    (_XEON + r"31\d\d", 6, 2133),
+    (_XEON + r"92\d\d", 12, 2933),
+    (_XEON + r"(?:82|62)\d\d(?!v)", 6, 2933),
+    (_XEON + r"52\d\d", 6, 2666),
+    (_XEON + r"42\d\d", 6, 2400),
+    (_XEON + r"32\d\d", 6, 2133),
     # Without the four-socket models of the third generation (H), whose speeds differ.
-    _Memory(_XEON + r"(?:83(?!51n|52v)|63(?!30))\d\d(?![hn])", 8, 3200),
-    _Memory(_XEON + r"(?:53\d\d|6330)(?![hn])", 8, 2933),
-    _Memory(_XEON + r"(?:43\d\d|63\d\dn|5318n)", 8, 2666),
-    _Memory(_XEON + r"(?:84\d\d|64\d\d(?!n))", 8, 4800),
-    _Memory(_XEON + r"54\d\d(?!n)", 8, 4400),
-    _Memory(_XEON + r"(?:44|34)\d\d", 8, 4000),
-    _Memory(r"xeon\(r\) (?:cpu )?max 94\d\d", 8, 4800),
-    _Memory(_XEON + r"(?:8592\+|8580|8568y\+|8562y\+|8593q|8558p)", 8, 5600),
-    _Memory(_XEON + r"65(?:26y|38y\+|42y|44y|48y\+)", 8, 5200),
-    _Memory(_XEON + r"(?:6530|6534|55\d\d)", 8, 4800),
-    _Memory(_XEON + r"45\d\d", 8, 4400),
-    _Memory(r"xeon\(r\) 69\d\dp", 12, 6400),
-    _Memory(r"xeon\(r\) 67\d\dp", 8, 6400),
+    (_XEON + r"(?:83(?!51n|52v)|63(?!30))\d\d(?![hn])", 8, 3200),
+    (_XEON + r"(?:53\d\d|6330)(?![hn])", 8, 2933),
+    (_XEON + r"(?:43\d\d|63\d\dn|5318n)", 8, 2666),
+    (_XEON + r"(?:84\d\d|64\d\d(?!n))", 8, 4800),
+    (_XEON + r"54\d\d(?!n)", 8, 4400),
+    (_XEON + r"(?:44|34)\d\d", 8, 4000),
+    (r"xeon\(r\) (?:cpu )?max 94\d\d", 8, 4800),
+    (_XEON + r"(?:8592\+|8580|8568y\+|8562y\+|8593q|8558p)", 8, 5600),
+    (_XEON + r"65(?:26y|38y\+|42y|44y|48y\+)", 8, 5200),
+    (_XEON + r"(?:6530|6534|55\d\d)", 8, 4800),
+    (_XEON + r"45\d\d", 8, 4400),
+    (r"xeon\(r\) 69\d\dp", 12, 6400),
+    (r"xeon\(r\) 67\d\dp", 8, 6400),
     # AMD EPYC, without models with two core chiplets: their links carry less than the memory channels.
-    _Memory(_EPYC + r"7(?!251)\d\d1", 8, 2666),
-    _Memory(_EPYC + r"7(?!232|252|272|282)[\dfh]\d2", 8, 3200),
-    _Memory(_EPYC + r"7(?!203|303)[\da]\d3", 8, 3200),
-    _Memory(_EPYC + r"7\df3", 8, 3200),
-    _Memory(_EPYC + r"9\d\d4", 12, 4800),
-    _Memory(_EPYC + r"9(?!015|115|135)\d\d5", 12, 6000),
+    (_EPYC + r"7(?!251)\d\d1", 8, 2666),
+    (_EPYC + r"7(?!232|252|272|282)[\dfh]\d2", 8, 3200),
+    (_EPYC + r"7(?!203|303)[\da]\d3", 8, 3200),
+    (_EPYC + r"7\df3", 8, 3200),
+    (_EPYC + r"9\d\d4", 12, 4800),
+    (_EPYC + r"9(?!015|115|135)\d\d5", 12, 6000),
     # Others.
-    _Memory(r"altra(?:\(r\))?", 8, 3200),
-    _Memory(r"graviton2", 8, 3200),
-    _Memory(r"graviton3e?", 8, 4800),
-    _Memory(r"graviton4", 12, 5600),
-    _Memory(r"grace", 8, 8000),
-    _Memory(r"a64fx", 64, 2000),
+    (r"altra(?:\(r\))?", 8, 3200),
+    (r"graviton2", 8, 3200),
+    (r"graviton3e?", 8, 4800),
+    (r"graviton4", 12, 5600),
+    (r"grace", 8, 8000),
+    (r"a64fx", 64, 2000),
 )
 
 
 def memory_gb_per_s(probe: Probe) -> float | None:
     """Return the memory bandwidth of a node in GB/s (10^9 bytes); ``None`` if the processor is not in the table."""
-    socket = next((speed for name in _NAMES if (speed := _of_socket(probe.lscpu.get(name, "")))), None)
-    return round(socket * len({cpu.socket for cpu in probe.cpus}), 1) if socket else None
-
-
-def _of_socket(model: str) -> float | None:
-    for one in _TABLE:
-        if re.search(rf"(?<![a-z0-9]){one.pattern}(?![0-9])", model.lower()):
-            return one.channels * one.mt_s * _BYTES / 1000
+    sockets = len({cpu.socket for cpu in probe.cpus})
+    for name in (probe.lscpu.get(key, "").lower() for key in _NAMES):
+        for pattern, channels, mt_s in _MEMORY:
+            if re.search(rf"(?<![a-z0-9]){pattern}(?![0-9])", name):
+                return round(channels * mt_s * _BYTES / 1000 * sockets, 1)
     return None
 
 
@@ -165,10 +150,10 @@ def _intel(flop: int, source: str, models: Collection[int], pattern: str = "", g
 
 ROWS = (
     # Skylake and Cascade Lake: two units in Platinum, Gold 6000 and two models of Gold 5000, else one; Cooper Lake two.
-    _intel(32, ARK, _SKYLAKE_SP, _SCALABLE + r"(?:8[12]\d\d|92\d\d|6[12]\d\d|5[12]22|[568]3\d\dh)", ghz=0.0),
-    _intel(16, ARK, _SKYLAKE_SP, _SCALABLE + r"(?:5[12]\d\d|4[12]\d\d|3[12]\d\d)", ghz=0.0),
+    _intel(32, ARK, _SKYLAKE_SP, _XEON + r"(?:8[12]\d\d|92\d\d|6[12]\d\d|5[12]22|[568]3\d\dh)", ghz=0.0),
+    _intel(16, ARK, _SKYLAKE_SP, _XEON + r"(?:5[12]\d\d|4[12]\d\d|3[12]\d\d)", ghz=0.0),
     # Sapphire Rapids' Bronze has one unit. The next generation's Bronze is not known.
-    _intel(16, ARK, (143,), _SCALABLE + r"3408u"),
+    _intel(16, ARK, (143,), _XEON + r"3408u"),
     # Ice Lake, Sapphire Rapids, Emerald Rapids, Granite Rapids: two units in all other models.
     _intel(32, ARK, (106, 143, 207, 173), r"xeon(?!\(r\) bronze)"),
     # Knights Landing: its clock falls under AVX-512, too.
@@ -191,7 +176,7 @@ ROWS = (
     CoreKind(16, f"{ARM_GUIDE} of Neoverse V1 and V2", r"neoverse-v[12]\b"),
     CoreKind(32, "Fujitsu's A64FX Microarchitecture Manual", r"\ba64fx\b"),
     CoreKind(8, "IBM's POWER9 Processor User's Manual", r"\bpower9\b", ghz=0.0),
-)  # fmt: skip
+)
 
 
 class Peak(NamedTuple):
@@ -239,11 +224,7 @@ def _by_flags(row: CoreKind, probe: Probe) -> int:
     flags = set(probe.lscpu.get("Flags", "").split())
     if row.vendor != _INTEL or not flags:
         return row.flop
-    flop = row.flop
-    for flag, narrower in _NARROWER:
-        if flag not in flags and flop >= narrower:
-            flop = min(flop, narrower)
-    return flop
+    return min([row.flop, *(narrower for flag, narrower in _NARROWER if flag not in flags)])
 
 
 def _clock(probe: Probe, names: Collection[str]) -> float:

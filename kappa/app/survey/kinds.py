@@ -6,6 +6,7 @@ can select the kind. Equal machines that no job option tells apart are one kind.
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -28,15 +29,14 @@ class Part(NamedTuple):
     """Equal nodes of one Slurm partition, which become a partition of the site.
 
     ``options``: the job options, besides ``--partition``, that select these nodes alone; ``None`` if there are none.
-    ``whole``: the Slurm partition has no other nodes.
+    ``whole``: the Slurm partition has no other nodes. ``others``: other partitions with some of the nodes.
     """
 
     name: str
-    slurm_partition: str
+    partition: SlurmPartition
     nodes: tuple[SlurmNode, ...]
-    options: tuple[str, ...] | None
-    whole: bool
-    limits: SlurmPartition | None = None
+    options: tuple[str, ...] | None = None
+    whole: bool = False
     others: tuple[SlurmPartition, ...] = ()
 
     def to_probe(self, most: int) -> tuple[SlurmNode, ...]:
@@ -49,11 +49,10 @@ class Part(NamedTuple):
             (node for node in self.nodes if node.condition.takes_jobs),
             key=lambda node: 0 if node.condition.idle else 1 if node.condition.can_be_woken else 2,
         )
-        least, allowed = (self.limits.least_nodes, self.limits.most_nodes) if self.limits else (1, None)
-        number = max(least, min(most, allowed or most))
+        least, allowed = self.partition.least_nodes, self.partition.most_nodes
         idle = [node for node in usable if node.condition.idle]
         chosen = idle if len(idle) >= least else usable
-        return tuple(chosen[:number]) if len(chosen) >= least else ()
+        return tuple(chosen[: max(least, min(most, allowed or most))]) if len(chosen) >= least else ()
 
     @property
     def gres(self) -> tuple[Gres, ...]:
@@ -133,40 +132,22 @@ class PartitionChoice(NamedTuple):
     why_not: dict[str, str]
 
 
-class Worth(NamedTuple):
-    """What counts between partitions that have the same nodes, most important first. The larger value is better."""
-
-    surely_admits: bool
-    few_nodes: bool
-    nodes_of_job: int
-    nodes: int
-    no_option: bool
-    alone: bool
-    not_preempted: bool
-    least: int
-    check_s: float
-    own_cores: bool
-    share: float
-    default: bool
-    longest_s: float
-
-
-# The field of ``Worth`` in which the chosen partition is better -> its advantage, with its value and the other one.
-_BETTER = {
-    "surely_admits": "surely admits you",
-    "few_nodes": f"gives a job {_FEW} nodes or fewer",
-    "nodes_of_job": "gives a job {} nodes, not {}",
-    "nodes": "has {} of the nodes, not {}",
-    "no_option": "needs no further option",
-    "alone": "gives these nodes alone",
-    "not_preempted": "has no jobs that others preempt",
-    "least": "gives a job fewer nodes",
-    "check_s": "has a longer time limit",
-    "own_cores": "gives a core to one job",
-    "share": "has fewer other nodes",
-    "default": "is the default",
-    "longest_s": "has a longer time limit",
-}
+# The advantage of the chosen partition in each value of its `_worth`, with its value and the other one.
+_ADVANTAGES = (
+    "surely admits you",
+    f"gives a job {_FEW} nodes or fewer",
+    "gives a job {} nodes, not {}",
+    "has {} of the nodes, not {}",
+    "needs no further option",
+    "gives these nodes alone",
+    "has no jobs that others preempt",
+    "gives a job fewer nodes",
+    "has a longer time limit",
+    "gives a core to one job",
+    "has fewer other nodes",
+    "is the default",
+    "has a longer time limit",
+)
 
 
 def parts(
@@ -175,76 +156,77 @@ def parts(
     partitions: Sequence[SlurmPartition],
     caller: Caller,
 ) -> PartitionChoice:
-    """Assign each kind to partitions that the caller may use, by `Worth`, then by name.
+    """Assign each kind to partitions that the caller may use, by `_worth`, then by name.
 
     :param groups: the kinds, as `kinds` returns them. :param nodes: all nodes, also those that no job of the caller
         gets.
     """
     usable = [one for one in partitions if not one.bars(caller)]
+    by_title = sorted(usable, key=lambda one: one.name)
     by_name = {node.name: node for group in groups for node in group}
-    found: list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]] = []
+    chosen: list[Part] = []
     unreachable: list[SlurmNode] = []
     lost: dict[str, tuple[int, str]] = {}
     for group in groups:
         left = {node.name: node for node in group}
         while left:
-            ranked = [(worth, one) for one in usable if (worth := _worth(one, left, by_name, caller)).nodes]
-            if not ranked:
+            candidates = [one for one in by_title if not left.keys().isdisjoint(one.nodes)]
+            if not candidates:
                 unreachable += left.values()
                 break
-            ranked.sort(key=lambda pair: pair[1].name)
-            of_best, best = max(ranked, key=lambda pair: pair[0])
-            names = set(best.nodes)
-            held = tuple(node for name, node in left.items() if name in names)
-            found.append((best.name, held, best))
-            for worth, one in ranked:
+            worths = [_worth(one, left, by_name, caller) for one in candidates]
+            of_best = max(worths)
+            best = candidates[worths.index(of_best)]
+            held = [name for name in left if name in {*best.nodes}]
+            chosen.append(Part(best.name, best, tuple(left.pop(name) for name in held)))
+            for worth, one in zip(worths, candidates, strict=True):
                 # The reason comes from the partition that gets most of its nodes.
-                shared = len(names & {*one.nodes} & {*left})
+                shared = len({*held} & {*one.nodes})
                 if shared > lost.get(one.name, (0, ""))[0]:
                     lost[one.name] = shared, _why_not(worth, best.name, of_best)
-            left = {name: node for name, node in left.items() if name not in names}
-    found = _told_apart(found, by_name)
-    chosen = {name for name, _, _ in found}
+    chosen = _told_apart(chosen, by_name)
     why_not = {
         one.name: one.bars(caller) or lost.get(one.name, (0, "has no node for your jobs"))[1]
         for one in partitions
-        if one.name not in chosen
+        if one not in [part.partition for part in chosen]
     }
     existing = frozenset(node.name for node in nodes)
-    return PartitionChoice(list(_named(found, by_name, usable, existing)), unreachable, why_not)
+    return PartitionChoice(list(_named(chosen, by_name, usable, existing)), unreachable, why_not)
 
 
 def _worth(
     partition: SlurmPartition, left: Mapping[str, SlurmNode], nodes: Mapping[str, SlurmNode], caller: Caller
-) -> Worth:
-    """Return the partition's worth for the nodes ``left`` of a kind, of all ``nodes`` that the caller's jobs get."""
-    names = {*partition.nodes}
-    held = [node for name, node in left.items() if name in names]
+) -> tuple[float, ...]:
+    """Return what counts between partitions for the nodes ``left`` of a kind, most important first.
+
+    The larger value is better. ``nodes``: all nodes that the caller's jobs get.
+    """
+    held = [left[name] for name in partition.nodes if name in left]
     others = [nodes[name] for name in partition.nodes if name in nodes and name not in left]
     longest = float("inf") if partition.longest_s is None else partition.longest_s
     usable = sum(map(is_usable, held))
     of_job = min(usable, partition.most_nodes or usable)
-    return Worth(
+    return (
         partition.surely_admits(caller),
         partition.least_nodes <= _FEW,
         of_job if of_job >= partition.least_nodes else 0,
         len(held),
         not partition.wants(caller),
-        bool(held) and _by_features(held, others) is not None,
+        _by_features(held, others) is not None,
         "PreemptMode" not in partition.settings,
         -partition.least_nodes,
         min(longest, SERIES_ASK_S),
         not shares_cores(partition),
-        len(held) / max(len(partition.nodes), 1),
+        len(held) / len(partition.nodes),
         partition.default,
         longest,
     )
 
 
-def _why_not(mine: Worth, best: str, of_best: Worth) -> str:
-    for key, value, best_value in zip(Worth._fields, mine, of_best, strict=True):
+def _why_not(worth: tuple[float, ...], best: str, of_best: tuple[float, ...]) -> str:
+    for advantage, value, best_value in zip(_ADVANTAGES, worth, of_best, strict=True):
         if value != best_value:
-            return f"{best} {_BETTER[key].format(best_value, value)}"
+            return f"{best} {advantage.format(best_value, value)}"
     return f"{best} is equal, and first by name"
 
 
@@ -253,27 +235,39 @@ def shares_cores(partition: SlurmPartition) -> bool:
     return partition.settings.get("OverSubscribe", partition.settings.get("Shared", "")).startswith("FORCE")
 
 
-def _told_apart(
-    found: Sequence[tuple[str, tuple[SlurmNode, ...], SlurmPartition]], nodes: Mapping[str, SlurmNode]
-) -> list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]]:
+def _told_apart(parts_left: Sequence[Part], nodes: Mapping[str, SlurmNode]) -> list[Part]:
     """Join kinds of equal machines in one partition if no job option selects one of them alone.
 
     Start with the largest kind. Kinds that its features cannot exclude join it, if all of them are equal to it.
     """
-    left = list(found)
+    left = list(parts_left)
     joined = []
     while left:
-        name, held, partition = left.pop(0)
-        beside = [nodes[one] for one in partition.nodes if one in nodes]
-        if _by_features(held, _without(beside, held)) is None:
-            shared = frozenset.intersection(*(frozenset(node.features) for node in held))
-            equal = [one for one in left if one[2] is partition and _equal(one[1], held)]
-            more = [one for one in equal if any(shared <= frozenset(node.features) for node in one[1])]
-            together = (*held, *(node for one in more for node in one[1]))
-            if more and _by_features(together, _without(beside, together)) is not None:
-                held, left = together, [one for one in left if one not in more]
-        joined.append((name, held, partition))
-    return sorted(joined, key=lambda one: -len(one[1]))
+        part = left.pop(0)
+        if _by_features(part.nodes, _beside(part, nodes)) is None:
+            shared = _shared_features(part.nodes)
+            more = [
+                other
+                for other in left
+                if other.partition is part.partition
+                and _equal(other.nodes, part.nodes)
+                and any(shared <= {*node.features} for node in other.nodes)
+            ]
+            together = part._replace(nodes=(*part.nodes, *(node for other in more for node in other.nodes)))
+            if more and _by_features(together.nodes, _beside(together, nodes)) is not None:
+                part, left = together, [other for other in left if other not in more]
+        joined.append(part)
+    return sorted(joined, key=lambda part: -len(part.nodes))
+
+
+def _beside(part: Part, nodes: Mapping[str, SlurmNode]) -> list[SlurmNode]:
+    """Return the other nodes of the part's Slurm partition."""
+    names = {node.name for node in part.nodes}
+    return [nodes[name] for name in part.partition.nodes if name in nodes and name not in names]
+
+
+def _shared_features(nodes: Sequence[SlurmNode]) -> frozenset[str]:
+    return frozenset.intersection(*(frozenset(node.features) for node in nodes))
 
 
 def _equal(some: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> bool:
@@ -283,25 +277,18 @@ def _equal(some: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> bool:
     return _machine(some[0]) == _machine(others[0]) and all(more <= (1 + MEMORY_STEP) * less for less, more in steps)
 
 
-def _without(nodes: Sequence[SlurmNode], held: Sequence[SlurmNode]) -> list[SlurmNode]:
-    names = {node.name for node in held}
-    return [node for node in nodes if node.name not in names]
-
-
 def _named(
-    found: Sequence[tuple[str, tuple[SlurmNode, ...], SlurmPartition]],
+    chosen: Sequence[Part],
     nodes: Mapping[str, SlurmNode],
     partitions: Sequence[SlurmPartition],
     existing: frozenset[str],
 ) -> Iterator[Part]:
-    of_partition: dict[str, int] = {}
-    for name, _, _ in found:
-        of_partition[name] = of_partition.get(name, 0) + 1
+    """Yield each part with its name, its job options, and its other partitions."""
+    of_partition = Counter(part.partition.name for part in chosen)
     used: set[str] = set()
-    for name, held, partition in found:
-        names = {node.name for node in held}
-        others = [nodes[one] for one in partition.nodes if one in nodes and one not in names]
-        options = _options(held, others)
+    for part in chosen:
+        name, names = part.partition.name, {node.name for node in part.nodes}
+        options = _options(part.nodes, _beside(part, nodes))
         feature = options[0].removeprefix("--constraint=") if options else ""
         title = name if of_partition[name] == 1 else f"{name}-{feature}" if _PLAIN.fullmatch(feature) else name
         number = 1
@@ -309,15 +296,16 @@ def _named(
             number += 1
             title = f"{name}-{number}"
         used.add(title)
-        more = tuple(one for one in partitions if one.name != name and names & {*one.nodes})
-        yield Part(title, name, held, options, names >= existing & {*partition.nodes}, partition, more)
+        others = tuple(one for one in partitions if one.name != name and names & {*one.nodes})
+        whole = names.issuperset(existing & {*part.partition.nodes})
+        yield part._replace(name=title, options=options, whole=whole, others=others)
 
 
 def _options(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[str, ...] | None:
     """Return job options that select ``held``: features and excluded nodes; ``None`` if these are too many."""
     if (by_features := _by_features(held, others)) is not None:
         return by_features
-    shared = frozenset.intersection(*(frozenset(node.features) for node in held))
+    shared = _shared_features(held)
     names = folded(node.name for node in others if shared <= frozenset(node.features))
     constraint = [f"--constraint={'&'.join(sorted(shared))}"] if shared else []
     return (*constraint, f"--exclude={names}") if len(names) <= _MOST_NAMED else None
@@ -327,7 +315,7 @@ def _by_features(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tupl
     """Return the features that select ``held`` alone, one if possible; ``None`` if there are none."""
     if not others:
         return ()
-    shared = sorted(frozenset.intersection(*(frozenset(node.features) for node in held)))
+    shared = sorted(_shared_features(held))
     for feature in shared:
         if not any(feature in node.features for node in others):
             return (f"--constraint={feature}",)

@@ -64,35 +64,31 @@ def library_of(version: str) -> str:
 
 def further_mpi(node: Probe) -> list[FurtherMpi]:
     """Return the libraries in the usual places, each once, without those on PATH and in modules."""
-    known = [_found(place) for place in node.mpi_places if place.source == "path"]
-    found = []
-    for one in (_found(place) for place in node.mpi_places if place.source != "path"):
-        if one.library and not any(_same(one, other) for other in known):
-            known.append(one)
-            if not _of_module(one, node.modules):
-                found.append(one)
-    return found
+    known = [_library(place) for place in node.mpi_places if place.source == "path"]
+    further = []
+    for library in (_library(place) for place in node.mpi_places if place.source != "path"):
+        if library.library and not any(_same(library, other) for other in known):
+            known.append(library)
+            if not _of_module(library, node.modules):
+                further.append(library)
+    return further
 
 
-def _found(place: MpiPlace) -> FurtherMpi:
-    library, version = _named(place)
-    source = _SOURCES.get(place.source, place.source)
-    return FurtherMpi(library=library, version=version, place=place.place, source=source)
-
-
-def _named(found: MpiPlace) -> tuple[str, str]:
+def _library(found: MpiPlace) -> FurtherMpi:
     """Return the library and its version, from its files or its path; empty if unknown."""
     defined = dict(re.findall(r"(\w+)=([\w.-]+)", found.said))
-    for name, library in _DEFINED.items():
-        if name in defined:
-            return library, defined[name]
-    if all(name in defined for name in _OMPI):
-        return OPEN_MPI, ".".join(defined[name] for name in _OMPI)
-    by_path = next((name for pattern, name in _BY_PATH.items() if re.search(pattern, found.place)), "")
-    said = MVAPICH if MVAPICH in found.said else library_of(found.said)
-    folder = "" if found.source == "ldconfig" else found.place.rpartition("/")[2]
-    number = _NUMBER.search(found.said) or _NUMBER.search(folder)
-    return said or by_path, number[0] if number else ""
+    if macro := next((name for name in _DEFINED if name in defined), None):
+        library, version = _DEFINED[macro], defined[macro]
+    elif all(name in defined for name in _OMPI):
+        library, version = OPEN_MPI, ".".join(defined[name] for name in _OMPI)
+    else:
+        by_path = next((name for pattern, name in _BY_PATH.items() if re.search(pattern, found.place)), "")
+        library = (MVAPICH if MVAPICH in found.said else library_of(found.said)) or by_path
+        folder = "" if found.source == "ldconfig" else found.place.rpartition("/")[2]
+        number = _NUMBER.search(found.said) or _NUMBER.search(folder)
+        version = number[0] if number else ""
+    source = _SOURCES.get(found.source, found.source)
+    return FurtherMpi(library=library, version=version, place=found.place, source=source)
 
 
 def _same(one: FurtherMpi, other: FurtherMpi) -> bool:

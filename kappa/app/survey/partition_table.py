@@ -24,7 +24,7 @@ def partition_table(
     rows = [_HEADING]
     for one in partitions:
         mine = 0 if one.bars(caller) else len(usable.intersection(one.nodes))
-        chosen = [f"{part.name} ({len(part.nodes)})" for part in choice.parts if part.slurm_partition == one.name]
+        chosen = [f"{part.name} ({len(part.nodes)})" for part in choice.parts if part.partition is one]
         why_not = choice.why_not.get(one.name, "")
         rows.append((
             one_line(one.name, _NAME),

@@ -5,7 +5,8 @@ limit of a QOS and its partition counts. Sources: slurm.schedmd.com/qos.html, sa
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kappa.app.survey.records import NOTHING, UNLIMITED, duration, limit, listed, node_names, records, required, whole
@@ -46,6 +47,9 @@ class Gres(NamedTuple):
     name: str
     type: str
     number: int
+
+    def __str__(self) -> str:
+        return ":".join(word for word in (self.name, self.type, str(self.number)) if word)
 
 
 class SlurmNode(NamedTuple):
@@ -141,6 +145,11 @@ class SlurmPartition(NamedTuple):
     settings: dict[str, str] = {}
     tier: int = 1
 
+    @property
+    def stated(self) -> dict[str, str]:
+        """Return the permitted users and further settings as texts."""
+        return {**{key: ",".join(names) for key, names in self.allowed.items()}, **self.settings}
+
     def gives_way(self, partitions: Iterable["SlurmPartition"]) -> bool:
         """Return whether jobs of another partition may preempt its jobs (PreemptMode, PriorityTier)."""
         names = {*self.nodes}
@@ -154,17 +163,14 @@ class SlurmPartition(NamedTuple):
 
     def cores_of(self, node: SlurmNode) -> int:
         """Return the largest number of the node's cores that a job gets in this partition."""
-        cpus = [self.most_cpus] if self.most_cpus else []
-        if most := int(self.settings.get("MaxCPUsPerSocket", 0)):
-            cpus.append(most * node.sockets)
-        return max(1, min([node.cores_for_jobs, *(one // node.cpus_per_core for one in cpus)]))
+        of_sockets = int(self.settings.get("MaxCPUsPerSocket", 0)) * node.sockets
+        cpus = min(self.most_cpus or sys.maxsize, of_sockets or sys.maxsize)
+        return max(1, min(node.cores_for_jobs, cpus // node.cpus_per_core))
 
     def memory_of(self, node: SlurmNode) -> int:
         """Return the most memory of the node that a job gets in this partition, in MiB."""
-        mib = [self.most_memory_mib] if self.most_memory_mib else []
-        if most := int(self.settings.get("MaxMemPerCPU", 0)):
-            mib.append(most * self.cores_of(node) * node.cpus_per_core)
-        return min([node.memory_for_jobs_mib, *mib])
+        of_cpus = int(self.settings.get("MaxMemPerCPU", 0)) * self.cores_of(node) * node.cpus_per_core
+        return min(node.memory_for_jobs_mib, self.most_memory_mib or sys.maxsize, of_cpus or sys.maxsize)
 
     def bars(self, caller: Caller) -> str:
         """Return the setting by which the partition surely refuses the caller's jobs; empty if there is none."""
@@ -175,8 +181,7 @@ class SlurmPartition(NamedTuple):
             return f"AllowGroups={','.join(groups)}"
         for kind in ("Accounts", "Qos"):
             if caller.of_jobs(kind) and not self._admitted(caller, kind):
-                return "; ".join(f"{key}={','.join(self.allowed[key])}"
-                                 for key in (f"Allow{kind}", f"Deny{kind}") if key in self.allowed)  # fmt: skip
+                return "; ".join(f"{key}={names}" for key, names in self.stated.items() if key.endswith(kind))
         return ""
 
     def _admitted(self, caller: Caller, kind: str) -> list[str]:
@@ -233,48 +238,44 @@ def parse_nodes(text: str) -> list[SlurmNode]:
 
     :raises SurveyError: the text has another format.
     """
-    found = []
+    nodes = []
     for record in records(text, NODES, "NodeName"):
         state = condition(required(record, "State", NODES))
         if not state.exists:
             continue
-        reason = record.get("Reason", "")
-        sockets, of_socket, threads = (
-            whole(record, key, NODES) for key in ("Sockets", "CoresPerSocket", "ThreadsPerCore")
+        sockets, of_socket, threads, memory_mib = (
+            whole(record, key, NODES) for key in ("Sockets", "CoresPerSocket", "ThreadsPerCore", "RealMemory")
         )
         per_core = max(1, whole(record, "CPUTot", NODES, 0) // (sockets * of_socket or 1)) if threads > 1 else 1
         numbers = _cores_of_cpus(record.get("CPUSpecList", ""), per_core)
-        features = next((record[key] for key in _FEATURES if record.get(key)), "")
-        found.append(
-            SlurmNode(
-                record["NodeName"],
-                record.get("Arch", ""),
-                sockets,
-                of_socket,
-                threads,
-                whole(record, "RealMemory", NODES),
-                parse_gres(record.get("Gres", "")),
-                listed(features),
-                listed(record.get("Partitions")),
-                state,
-                "" if reason in NOTHING else reason,
-                _reserved_cores(record, per_core, numbers),
-                numbers,
-                whole(record, "MemSpecLimit", NODES, 0),
-                per_core,
-            )
+        reason = record.get("Reason", "")
+        node = SlurmNode(
+            record["NodeName"],
+            record.get("Arch", ""),
+            sockets,
+            of_socket,
+            threads,
+            memory_mib,
+            gres=parse_gres(record.get("Gres", "")),
+            features=listed(next((record[key] for key in _FEATURES if record.get(key)), "")),
+            partitions=listed(record.get("Partitions")),
+            condition=state,
+            reason="" if reason in NOTHING else reason,
+            reserved_cores=_reserved_cores(record, per_core, numbers),
+            reserved_numbers=numbers,
+            reserved_mib=whole(record, "MemSpecLimit", NODES, 0),
+            cpus_per_core=per_core,
         )
-    return found
+        nodes.append(node)
+    return nodes
 
 
-def _cores_of_cpus(said: str, per_core: int) -> frozenset[int]:
+def _cores_of_cpus(cpus: str, per_core: int) -> frozenset[int]:
     """Return the cores of a CPUSpecList such as ``0-1,54-55``, in which each core has ``per_core`` numbers."""
-    found: set[int] = set()
-    for part in listed(said):
-        match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part)
-        if match:
-            found.update(number // per_core for number in range(int(match[1]), int(match[2] or match[1]) + 1))
-    return frozenset(found)
+    ranges = re.findall(r"(?:^|,)(\d{1,5})(?:-(\d{1,5}))?(?=,|$)", cpus)
+    return frozenset(
+        number // per_core for first, last in ranges for number in range(int(first), int(last or first) + 1)
+    )
 
 
 def _reserved_cores(record: dict[str, str], per_core: int, numbers: frozenset[int]) -> int:
@@ -304,34 +305,33 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
 
     :raises SurveyError: the text has another format.
     """
-    found = []
+    partitions = []
     for record in records(text, PARTITIONS, "PartitionName"):
         # They are also shown, so they stay texts.
         for key in ("MaxCPUsPerSocket", "MaxMemPerCPU"):
             limit(record, key, PARTITIONS)
-        state, closed = required(record, "State", PARTITIONS), [one for one in _CLOSED if record.get(one[:-4]) == "YES"]
-        found.append(
-            SlurmPartition(
-                record["PartitionName"],
-                node_names(record.get("Nodes", ""), PARTITIONS),
-                record.get("Default") == "YES",
-                f"State={state}" if state != "UP" else next(iter(closed), ""),
-                duration(record, "MaxTime", PARTITIONS),
-                limit(record, "MaxNodes", PARTITIONS),
-                max(1, whole(record, "MinNodes", PARTITIONS, 1)),
-                limit(record, "MaxCPUsPerNode", PARTITIONS),
-                limit(record, "MaxMemPerNode", PARTITIONS),
-                {key: listed(record[key]) for key in _LISTS if record.get(key, "ALL").upper() not in _UNBOUND},
-                {key: record[key] for key in _SETTINGS if record.get(key, "NO").upper() not in _UNBOUND},
-                whole(record, "PriorityTier", PARTITIONS, 1),
-            )
+        state = required(record, "State", PARTITIONS)
+        closed = next((setting for setting in _CLOSED if record.get(setting[:-4]) == "YES"), "")
+        partition = SlurmPartition(
+            record["PartitionName"],
+            node_names(record.get("Nodes", ""), PARTITIONS),
+            record.get("Default") == "YES",
+            f"State={state}" if state != "UP" else closed,
+            duration(record, "MaxTime", PARTITIONS),
+            limit(record, "MaxNodes", PARTITIONS),
+            max(1, whole(record, "MinNodes", PARTITIONS, 1)),
+            limit(record, "MaxCPUsPerNode", PARTITIONS),
+            limit(record, "MaxMemPerNode", PARTITIONS),
+            {key: listed(record[key]) for key in _LISTS if record.get(key, "ALL").upper() not in _UNBOUND},
+            {key: record[key] for key in _SETTINGS if record.get(key, "NO").upper() not in _UNBOUND},
+            whole(record, "PriorityTier", PARTITIONS, 1),
         )
-    return [one if one.gives_way(found) else _without_preemption(one) for one in found]
-
-
-def _without_preemption(partition: SlurmPartition) -> SlurmPartition:
-    """Remove PreemptMode. Every partition has the cluster's mode, but it matters only below another partition."""
-    return partition._replace(settings={key: said for key, said in partition.settings.items() if key != "PreemptMode"})
+        partitions.append(partition)
+    for partition in partitions:
+        # Every partition has the cluster's mode, but it matters only below another partition.
+        if not partition.gives_way(partitions):
+            partition.settings.pop("PreemptMode", None)
+    return partitions
 
 
 def parse_topology(text: str) -> list[Switch]:
@@ -389,21 +389,15 @@ def parse_qos(text: str) -> dict[str, Qos]:
 
     :raises SurveyError: a limit is no number, or no duration.
     """
-    found = {}
+    limits = {}
     for line in clean(text).splitlines():
         name, *fields = line.split("|")
         if len(fields) == 3 and name:
             most, least = ({"QOS": name, **dict(re.findall("([^=,]+)=([^,]*)", pairs))} for pairs in fields[:2])
-            times = {"QOS": name, "MaxWall": fields[2] or UNLIMITED}
-            found[name] = Qos(
-                _number(most, "node"), _number(most, "cpu"), _number(least, "node") or 1,
-                duration(times, "MaxWall", QOS),
-            )  # fmt: skip
-    return found
-
-
-def _number(limits: Mapping[str, str], name: str) -> int | None:
-    return whole(limits, name, QOS) if name in limits else None
+            longest_s = duration({"QOS": name, "MaxWall": fields[2] or UNLIMITED}, "MaxWall", QOS)
+            most_nodes, most_cpus = (whole(most, key, QOS) if key in most else None for key in ("node", "cpu"))
+            limits[name] = Qos(most_nodes, most_cpus, whole(least, "node", QOS, 1) or 1, longest_s)
+    return limits
 
 
 def bounded(
@@ -411,29 +405,24 @@ def bounded(
 ) -> list[SlurmPartition]:
     """Return the partitions with the limits of their QOS, and of the QOS that jobs name (``of_jobs``)."""
     cpus = {node.name: node.cores * node.cpus_per_core for node in nodes}
-    found = []
-    for partition in partitions:
-        tighter = partition
-        for name in (partition.settings.get("QoS", ""), of_jobs):
-            if name in qos:
-                tighter = _tighter(tighter, qos[name], {cpus[one] for one in partition.nodes if one in cpus})
-        found.append(tighter)
-    return found
+    tighter = []
+    for unbounded in partitions:
+        partition = unbounded
+        largest = max((cpus[name] for name in partition.nodes if name in cpus), default=0)
+        for limits in (qos[name] for name in (partition.settings.get("QoS", ""), of_jobs) if name in qos):
+            # Checks use whole nodes, so a limit of CPUs is a limit of nodes.
+            by_cpus = max(1, limits.most_cpus // largest) if limits.most_cpus and largest else None
+            partition = partition._replace(
+                most_nodes=_least(partition.most_nodes, limits.most_nodes, by_cpus),
+                least_nodes=max(partition.least_nodes, limits.least_nodes),
+                longest_s=_least(partition.longest_s, limits.longest_s),
+            )
+        tighter.append(partition)
+    return tighter
 
 
-def _tighter(partition: SlurmPartition, qos: Qos, cpus_of_nodes: Collection[int]) -> SlurmPartition:
-    """Return the partition with the tighter limits of its own and the QOS.
-
-    :param cpus_of_nodes: checks use whole nodes, so a limit of CPUs is a limit of nodes.
-    """
-    by_cpus = max(1, qos.most_cpus // max(cpus_of_nodes)) if qos.most_cpus and cpus_of_nodes else None
-    most = [one for one in (partition.most_nodes, qos.most_nodes, by_cpus) if one is not None]
-    longest = [one for one in (partition.longest_s, qos.longest_s) if one is not None]
-    return partition._replace(
-        most_nodes=min(most, default=None),
-        least_nodes=max(partition.least_nodes, qos.least_nodes),
-        longest_s=min(longest, default=None),
-    )
+def _least(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def nodes_of_jobs(nodes: Iterable[SlurmNode], reservation: Reservation | None) -> list[SlurmNode]:

@@ -1,7 +1,7 @@
 """Find the file systems of a node, assign them to the suite's storage targets, and find unused disks."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -41,19 +41,18 @@ class FileSystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def file_systems(probes: Sequence[Probe], login: Probe | None) -> list[FileSystem]:
     """Return the file systems of the first probe. The other probes show whether they see the same files."""
     node = probes[0]
-    return [
-        FileSystem(
-            point=mount.point,
-            kind=NETWORK.get(mount.type, mount.type),
-            source=mount.source,
-            shared=shared,
-            why=why,
-            folder=_folder(mount.point, node),
-            **_striping(node, mount.point),
+    others = [*probes[1:], *([login] if login else [])]
+    found = []
+    for mount in _of_interest(node.mounts):
+        shared, why = _shared(mount, node, others)
+        striping = node.lustre[mount.point]._asdict() if mount.point in node.lustre else {}
+        kind, folder = NETWORK.get(mount.type, mount.type), _folder(mount.point, node)
+        found.append(
+            FileSystem(
+                point=mount.point, kind=kind, source=mount.source, shared=shared, why=why, folder=folder, **striping
+            )
         )
-        for mount in _of_interest(node.mounts)
-        for shared, why in [_shared(mount, node, [*probes[1:], *([login] if login else [])])]
-    ]
+    return found
 
 
 def targets(found: Iterable[FileSystem]) -> dict[str, FileSystem]:
@@ -85,13 +84,12 @@ def _of_interest(mounts: Sequence[Mount]) -> Iterator[Mount]:
     seen: set[str] = set()
     system = {mount.device for mount in mounts if mount.point in _OF_THE_SYSTEM}
     for mount in sorted(mounts, key=lambda mount: (len(mount.point), mount.point)):
-        network = mount.type in NETWORK
-        if not network and (mount.type not in LOCAL or mount.point.startswith(_OF_THE_SYSTEM[1:])):
-            continue
         if mount.device in seen or mount.point == "/":
             continue
-        if network or mount.device not in system or _TELLING.fullmatch(mount.point):
-            if network or mount.device not in system:
+        network, own_device = mount.type in NETWORK, mount.device not in system
+        for_jobs = mount.type in LOCAL and not mount.point.startswith(_OF_THE_SYSTEM[1:])
+        if network or (for_jobs and (own_device or _TELLING.fullmatch(mount.point))):
+            if network or own_device:
                 seen.add(mount.device)
             yield mount
 
@@ -117,11 +115,6 @@ def _folder(point: str, node: Probe) -> str:
     return max(inside, key=lambda folder: (folder.count("/"), folder), default="")
 
 
-def _striping(node: Probe, point: str) -> Mapping[str, int]:
-    striping = node.lustre.get(point)
-    return striping._asdict() if striping else {}
-
-
 class UnmountedDisk(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A disk that is not mounted.
 
@@ -144,22 +137,20 @@ class UnmountedDisk(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def unmounted_disks(node: Probe) -> list[UnmountedDisk]:
     """Return the disks that are not in use: neither they nor their partitions are mounted, swap, or in a volume."""
-    found = []
+    unused = []
     for disk in node.devices:
-        devices = [disk, *(one for one in node.devices if one.name.startswith(f"{disk.name}/"))]
-        if "/" in disk.name or disk.size_bytes < _LEAST_BYTES or any(_used(one, node) for one in devices):
+        devices = [disk, *(other for other in node.devices if other.name.startswith(f"{disk.name}/"))]
+        if "/" in disk.name or disk.size_bytes < _LEAST_BYTES or any(_used(device, node) for device in devices):
             continue
-        found.append(
+        size_gb, content = round(disk.size_bytes / 1e9, 1), [device.content for device in devices if device.content]
+        kind = "NVMe" if disk.name.startswith("nvme") else "spinning" if disk.rotational else "flash"
+        unused.append(
             UnmountedDisk(
-                name=disk.name,
-                size_gb=round(disk.size_bytes / 1e9, 1),
-                kind="NVMe" if disk.name.startswith("nvme") else "spinning" if disk.rotational else "flash",
-                removable=disk.removable,
-                content=list(dict.fromkeys(one.content for one in devices if one.content)),
-                model=disk.model,
+                name=disk.name, size_gb=size_gb, kind=kind, removable=disk.removable,
+                content=list(dict.fromkeys(content)), model=disk.model,
             )
-        )
-    return found
+        )  # fmt: skip
+    return unused
 
 
 def _used(device: BlockDevice, node: Probe) -> bool:

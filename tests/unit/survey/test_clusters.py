@@ -8,7 +8,6 @@ import pathlib
 import pytest
 import yaml
 
-from kappa.app.survey.features import gpus_by_slurm
 from kappa.app.survey.reasons import reasons
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.reservations import RESERVATIONS
@@ -69,10 +68,6 @@ def test_a_new_site_lacks_a_reason_only_for_what_a_person_has_to_look_for(name, 
     lacking = [one for mode in MODES for one in site.unexplained(mode)]
     for one in lacking:
         part = found.parts[one.partition]
-        told = asked | {"storage_shared"} | ({"nvidia"} if gpus_by_slurm(part) else set())
+        told = asked | {"storage_shared"} | ({"nvidia"} if part.gpus_by_slurm else set())
         assert part.options is None or told.intersection(one.features), one
     assert any("storage_shared" in one.features for one in lacking), "no node was probed"
-
-
-def test_there_are_sixteen_of_several_versions():
-    assert len(CLUSTERS) >= 16

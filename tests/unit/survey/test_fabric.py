@@ -51,7 +51,7 @@ EFA = [("efa_0.1", "100 Gb/sec (4X EDR)", "Unknown")]
 )
 def test_ports_of_one_link_and_rate_carry_mpi(adapters, expected):
     network = fabric(parse(probe("NAME", adapters=adapters)))
-    assert (network.link, network.gbit_per_s, network.ports, network.unclear) == (*expected, {})
+    assert (network.link, network.link_gbit_per_s, network.adapters, network.unclear_adapters) == (*expected, {})
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_ports_of_one_link_and_rate_carry_mpi(adapters, expected):
 )
 def test_a_person_is_asked_which_ports_carry_mpi(adapters, candidates):
     network = fabric(parse(probe("NAME", adapters=adapters)))
-    assert (network.link, network.gbit_per_s, network.ports) == ("", 0, [])
-    assert list(network.unclear.values()) == candidates
+    assert (network.link, network.link_gbit_per_s, network.adapters) == ("", 0, [])
+    assert list(network.unclear_adapters.values()) == candidates
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_ports_besides_those_of_the_gpus_may_be_of_storage(gpus, adapters, uncle
     for index in range(gpus):
         facts |= gpu(index, "NVIDIA A100-SXM4-40GB", 40960, "8.0")
     network = fabric(parse(probe("NAME", facts=facts, adapters=ports("InfiniBand", 200, *numbered(adapters)))))
-    assert (network.link, network.gbit_per_s, bool(network.unclear)) == ("InfiniBand", 200, unclear)
-    assert [*network.unclear.values()] == [names(adapters)] * unclear
-    assert network.ports == ([] if unclear else names(adapters))
+    assert (network.link, network.link_gbit_per_s, bool(network.unclear_adapters)) == ("InfiniBand", 200, unclear)
+    assert [*network.unclear_adapters.values()] == [names(adapters)] * unclear
+    assert network.adapters == ([] if unclear else names(adapters))
 
 
 def test_a_port_that_is_down_carries_nothing():
     text = probe("NAME", adapters=IB_200).replace('ib.mlx5_1.1.state "ACTIVE"', 'ib.mlx5_1.1.state "DOWN"')
-    assert fabric(parse(text)).ports == ["mlx5_0:1", "mlx5_2:1", "mlx5_3:1"]
+    assert fabric(parse(text)).adapters == ["mlx5_0:1", "mlx5_2:1", "mlx5_3:1"]
 
 
 def two_nodes(adapters, **limits):

@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 
+from kappa.app.survey.records import SurveyError
 from kappa.app.survey.slurm import keeps_accounting, parse_config, parse_nodes, parse_topology
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 
@@ -68,3 +69,13 @@ def test_switches_of_a_topology_file_that_the_plug_in_does_not_tell():
     nodes = "\n".join(node(f"n{leaf}{number}") for leaf in (1, 2) for number in (1, 2))
     cluster = Yaml(nodes, partition("batch", "n[11-12],n[21-22]"), {"batch": probe("NAME")}, "\n".join(leaves))
     assert surveyed(cluster).leaf_switches == 2
+
+
+def test_switches_that_cannot_be_read_are_refused_by_the_command_whatever_the_plug_in():
+    class Flat(Cluster):
+        def slurm(self, command):
+            return super().slurm(command).replace("topology/tree", "topology/flat")
+
+    cluster = Flat(node("n1"), partition("batch", "n1"), topology="SwitchName=leaf1 Level=0 Nodes=n[1-")
+    with pytest.raises(SurveyError, match="scontrol show topology"):
+        surveyed(cluster)

@@ -9,7 +9,7 @@ import yaml
 from msgspec import structs
 
 from kappa.app.survey.features import mpi_of
-from kappa.app.survey.found import Survey, changes, facts, kept
+from kappa.app.survey.found import Survey, changes, kept
 from kappa.app.survey.hardware import memory_gb_per_s
 from kappa.app.survey.probe import parse
 from kappa.app.survey.records import SurveyError
@@ -352,17 +352,6 @@ def test_what_an_older_version_found_is_read():
             del part["told"][name]
     before = msgspec.convert(now, Survey).parts["cpu"].told
     assert (before.modules, before.memory_gb_per_s, before.limits) == ([], None, {})
-
-
-def test_what_memory_channels_carry_is_among_the_facts_and_in_the_references(loaded):
-    text = with_model("AMD EPYC 7763 64-Core Processor")
-    found = one_node(text)
-    assert ("batch.memory_gb_per_s", "409.6", "probe of n1") in facts(found)
-    written = yaml.safe_load(files_of(found)["references/compute.yaml"])
-    assert written["Stream"]["made:batch"]["one_node"]["triad"] == [409600.0, -0.5, None, "MB/s"]
-    [source] = [one for one in written["$sources"] if one["match"] == "Stream.*.triad"]
-    assert source["source"] == "theoretical" and "with all channels" in source["method"]
-    loaded(found)
 
 
 def test_again_tells_what_changed_on_the_cluster():
