@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from kappa.app.conduct.doctor.examination import Examination
-from kappa.app.survey.doctor.matters import NOT_APPLICABLE, RIGHT, WRONG
+from kappa.app.survey.doctor.results import NOT_APPLICABLE, RIGHT, WRONG
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.processes import Stop
 from kappa.core.sites.site_file import describe
@@ -16,7 +16,7 @@ SAID = {"scontrol": 'cat "{data}/embedded-${{@: -1}}.txt"', "srun": 'cat "{data}
 
 @pytest.fixture
 def accounting(tmp_path, monkeypatch):
-    """Gives what examines a site of the partition ``cpu`` whose sacct is that script: the matter of accounting."""
+    """Gives what examines a site of the partition ``cpu`` whose sacct is that script: the result for accounting."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("KAPPA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
@@ -31,8 +31,8 @@ def accounting(tmp_path, monkeypatch):
         folder.mkdir(parents=True)
         text = (REPOSITORY / "site_configs/cpu-infiniband/site.yaml").read_text()
         (folder / "site.yaml").write_text(text.replace("\n  cpu:\n", f"\n  cpu:\n    scheduler: {scheduler}\n"))
-        found = Examination(describe(folder), 2, 1.0, Stop(), lambda _: None).matters()
-        [one] = [matter for matter in found if matter.subject == "accounting"]
+        found = Examination(describe(folder), 2, 1.0, Stop(), lambda _: None).results()
+        [one] = [each for each in found if each.subject == "accounting"]
         return one
 
     return examine
@@ -49,7 +49,7 @@ def program(path: pathlib.Path, script: str) -> None:
 def test_accounting_that_does_not_tell_is_wrong_with_the_remedy(accounting, said):
     one = accounting(f"echo '{said}' >&2; exit 1")
     assert (one.state, one.places) == (WRONG, ("cpu",))
-    assert said in one.found and "`scheduler: squeue`" in one.remedy
+    assert said in one.finding and "`scheduler: squeue`" in one.remedy
 
 
 def test_accounting_that_tells_is_right(accounting):

@@ -1,0 +1,235 @@
+"""Run ``kappa-node folders`` on the nodes of a job, and compare its answers with this machine."""
+
+import contextlib
+import math
+import os
+import pathlib
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import IO, NamedTuple
+
+from kappa.app.conduct.node_commands import NodeCommands
+from kappa.app.survey.doctor.folders import ANSWERED, WORK, AskedFolder, Folder, FolderAnswers, room_results
+from kappa.app.survey.doctor.machines import ClockOffset, MachineAnswer, parse, question
+from kappa.app.survey.doctor.results import WRONG, DoctorResult, DoctorTest, result
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.folders import results_folder
+from kappa.core.ground.processes import Stop, ask, end
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.sites.site_file import SiteDescription
+
+THIS_MACHINE = "this machine"
+_CLOCK_QUESTIONS = 5
+_CLOCK_S = 10.0
+_LABEL = re.compile(r"^ *(\d+): ?(.*)$")
+# The time at which this machine asked, and the time of the node.
+_CLOCK = re.compile(r"clock (\d+\.\d+) (\d+\.\d+)")
+_RUN = "#!/bin/sh\necho runs\n"
+_VISIBLE_S = 20.0
+_HERE_S = 120.0
+
+
+class JobOutput(NamedTuple):
+    """The output of a job.
+
+    ``lines``, ``offsets``: the lines of each task, and the offset of its clock from this machine's clock. ``began``:
+    all tasks started. ``problem``: the command's standard error, or its exit status if it failed silently.
+    """
+
+    lines: Mapping[int, list[str]]
+    offsets: Mapping[int, ClockOffset]
+    began: bool
+    in_time: bool
+    problem: str
+
+
+def run_job(
+    command: Sequence[str], given: str, environment: Mapping[str, str], tasks: int, wait_s: float, answer_s: float,
+    stop: Stop, late: Callable[[], object],
+) -> JobOutput:  # fmt: skip
+    """Run ``command``, which is srun with --label, and ask its tasks for their clocks.
+
+    :param given: the first line of its standard input.
+    :param wait_s: longest time until all tasks start; then ``late`` is called, and the command and its job end.
+    :param answer_s: longest time for their answers.
+
+    :raises StoppedError: there is a reason to stop.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as problems:
+        child = subprocess.Popen(
+            command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems, text=True,
+            errors="replace", bufsize=1, start_new_session=True,
+        )  # fmt: skip
+        with child:
+            try:
+                step = _Step(child, tasks, stop)
+                # A pipe holds less than the program, and srun reads it when its step has started.
+                threading.Thread(target=step.send, args=(given,), daemon=True).start()
+                began = step.read_until(lambda: len(step.ready) == tasks, wait_s)
+                if began is False:
+                    late()
+                elif began:
+                    step.ask_clocks()
+                in_time = step.read_until(lambda: False, answer_s) is None if began else False
+            finally:
+                end(child, 5.0)
+        problems.seek(0)
+        problem = one_line(clean(problems.read(4000)), 300)
+    if child.returncode and not problem:
+        problem = f"it ended with status {child.returncode}"
+    return JobOutput(step.lines, step.offsets, began is True, in_time, problem)
+
+
+class _Step:
+    def __init__(self, child: "subprocess.Popen[str]", tasks: int, stop: Stop) -> None:
+        self._child, self._tasks, self._stop = child, tasks, stop
+        self._output: queue.Queue[tuple[float, str] | None] = queue.Queue()
+        self._clock_answers_due = 0
+        self.lines: dict[int, list[str]] = {}
+        self.offsets: dict[int, ClockOffset] = {}
+        self.ready: set[int] = set()
+        assert child.stdout is not None
+        # The thread ends with the child, which closes the pipe.
+        threading.Thread(target=_read_lines, args=(child.stdout, self._output), daemon=True).start()
+
+    def read_until(self, done: Callable[[], bool], patience_s: float) -> bool | None:
+        """Read until ``done`` is true. Return ``None`` if the output ends first, ``False`` after ``patience_s``."""
+        deadline = time.monotonic() + patience_s
+        while not done():
+            self._stop.check()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            with contextlib.suppress(queue.Empty):
+                line = self._output.get(timeout=min(left, 0.5))
+                if line is None:
+                    return None
+                self._take(*line)
+        return True
+
+    def _take(self, moment: float, line: str) -> None:
+        match = _LABEL.match(clean(line))
+        if not match:
+            return
+        task, text = int(match[1]), match[2]
+        if text == "ready":
+            self.ready.add(task)
+        elif clock := _CLOCK.fullmatch(text):
+            asked, shown = map(float, clock.groups())
+            before = self.offsets.get(task, ClockOffset(-math.inf, math.inf))
+            # Each answer gives bounds; their intersection is narrower.
+            self.offsets[task] = ClockOffset(max(shown - moment, before.least), min(shown - asked, before.most))
+            self._clock_answers_due -= 1
+        else:
+            self.lines.setdefault(task, []).append(text)
+
+    def ask_clocks(self) -> None:
+        for _ in range(_CLOCK_QUESTIONS):
+            self._clock_answers_due = self._tasks
+            self.send(f"{time.time():.6f}\n")
+            if not self.read_until(lambda: self._clock_answers_due <= 0, _CLOCK_S):
+                break
+        self.send("end\n")
+
+    def send(self, text: str) -> None:
+        assert self._child.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._child.stdin.write(text)
+            self._child.stdin.flush()
+
+
+def _read_lines(pipe: IO[str], output: "queue.Queue[tuple[float, str] | None]") -> None:
+    with contextlib.suppress(ValueError):
+        for line in pipe:
+            output.put((time.time(), line.rstrip("\n")))
+    output.put(None)
+
+
+@contextlib.contextmanager
+def work_folders(site: SiteDescription, token: str) -> Iterator[list[AskedFolder]]:
+    """Make a new folder with the file ``login`` and a program in each folder in which jobs write. Remove it at the end.
+
+    The first one is in the folder of results.
+
+    :raises InputError: a folder cannot be made or written to.
+    """
+    kept = site.base / ".kappa"
+    folders = {"results": results_folder(site.name), ".kappa": kept}
+    for name, environment in site.described.environments.items():
+        if environment.build_dir and not (folder := site.base / environment.build_dir).is_relative_to(kept):
+            folders[f"build_dir of {name}"] = folder
+    work = {name: folder / f"kappa-doctor-{token}" for name, folder in folders.items()}
+    missing = {above for folder in work.values() for above in folder.parents if not above.exists()}
+    try:
+        for folder in work.values():
+            make_folder(folder)
+            write_atomically(folder / "login", f"{token}\n")
+            write_atomically(folder / "run", _RUN, 0o700)
+        yield [AskedFolder(WORK, str(folder), name, str(folder.parent)) for name, folder in work.items()]
+    finally:
+        for folder in work.values():
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in sorted(missing, key=lambda each: len(each.parts), reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def room_here(work: Sequence[AskedFolder], token: str, commands: NodeCommands) -> list[DoctorResult]:
+    """Test the free space in the work folders, as this machine sees it."""
+    command, given = question(token, "login", 1, work)
+    environment = {**commands.environment, "SLURMD_NODENAME": socket.gethostname()}
+    try:
+        output, _, _ = ask(command, environment, _HERE_S, f"{given}end\n")
+    except subprocess.TimeoutExpired:
+        paths = ", ".join(folder.path for folder in work)
+        return [result(WRONG, "folders", (THIS_MACHINE,), f"{paths} do not answer", "try `df` on them")]
+    machine, found = parse(output.splitlines()), []
+    for number, asked in enumerate(work):
+        answers = FolderAnswers(asked, {machine.node or THIS_MACHINE: machine.folders.get(number, Folder())})
+        found += DoctorTest("folder {}", ANSWERED).results(answers, (THIS_MACHINE,), asked.name)
+        found += room_results(answers, (THIS_MACHINE,))
+    return found
+
+
+def folder_answers(
+    asked: Sequence[AskedFolder], machines: Sequence[MachineAnswer], token: str, stop: Stop
+) -> Iterator[FolderAnswers]:
+    """Yield the answers of the nodes about each folder, and which of their files this machine sees.
+
+    :raises StoppedError: there is a reason to stop.
+    """
+    for number, folder in enumerate(asked):
+        by_node = {machine.node: machine.folders.get(number, Folder()) for machine in machines}
+        wrote = [node for node, there in by_node.items() if there.token == token and there.writes == "yes"]
+        seen = _visible(pathlib.Path(folder.path), wrote, token, stop) if folder.kind == WORK else ()
+        yield FolderAnswers(folder, by_node, str(os.getuid()), token, seen)
+
+
+def _visible(folder: pathlib.Path, nodes: Collection[str], token: str, stop: Stop) -> list[str]:
+    """Return the ``nodes`` whose complete file is visible here. A file server may need a while."""
+    deadline = time.monotonic() + _VISIBLE_S
+    while True:
+        # A change by this client makes NFS read the folder again.
+        look = folder / ".look"
+        look.touch()
+        look.unlink(missing_ok=True)  # other threads do the same at the same time
+        seen = [node for node in nodes if _first_word(folder / f"node-{node}") == token]
+        if len(seen) == len(nodes) or time.monotonic() > deadline:
+            return seen
+        stop.check()
+        time.sleep(0.2)
+
+
+def _first_word(path: pathlib.Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readline(200).partition(" ")[0]
+    except OSError:
+        return ""
