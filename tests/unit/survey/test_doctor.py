@@ -126,7 +126,7 @@ def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted)
         ({"n1": ClockOffset(0.8, 0.9), "n2": ClockOffset(-0.9, -0.8)}, WRONG, "n1 is 1.6 s or more ahead of n2"),
         # However slowly a node answers it is not blamed for that.
         ({"n1": ClockOffset(-9.0, 0.1)}, UNTOLD, "n1 answered too slowly"),
-        ({"n1": None}, UNTOLD, "n1 answered too slowly"),
+        ({"n1": ClockOffset()}, UNTOLD, "n1 answered too slowly"),
     ],
 )
 def test_clocks(offsets, state, words):
@@ -336,13 +336,13 @@ def test_a_partition_against_slurm():
     slurm = parse_partitions(partition("batch", "n[1-3]", MaxTime="00:05:00", MaxNodes="2"))
     facts = SlurmFacts({}, parse_nodes(text), slurm, ())
     stated = described(cores=Cores(per_node=64), memory_gib_per_node=512, gpus_per_node=4)
-    found = of_partition("batch", stated, nodes=partitions.nodes_of("batch", stated, facts), limits=slurm[0])
+    found = of_partition("batch", stated, slurm=facts)
     assert found["nodes"].state == RIGHT and "out of service: n2" in found["nodes"].finding
     assert "Slurm has 32 on n3" in found["cores"].finding
     assert {one.subject for one in found.values() if one.state == WRONG} == {
         "cores", "memory", "GPUs", "largest job", "longest job",
     }  # fmt: skip
-    gone = of_partition("other", stated, nodes=partitions.nodes_of("other", stated, facts))["nodes"]
+    gone = of_partition("other", stated, slurm=facts)["nodes"]
     assert gone.state == WRONG and "`slurm_partition`" in gone.remedy
 
 
@@ -361,7 +361,7 @@ def test_a_partition_against_slurm():
 )
 def test_what_jobs_may_ask_for_against_slurms_limit(limit, most, state, found, remedy):
     [mine] = parse_partitions(partition("batch", "n1", MaxTime=limit))
-    one = of_partition("batch", described(max_time=most), limits=mine)["longest job"]
+    one = of_partition("batch", described(max_time=most), slurm=SlurmFacts({}, [], [mine], ()))["longest job"]
     assert one.state == state and found in one.finding and one.remedy.startswith(remedy)
 
 
@@ -390,8 +390,8 @@ def test_accounting_is_asked_where_jobs_are_asked_for_with_it():
     ],
 )
 def test_more_jobs_than_an_account_may_have(enforced, associations, access, state, remedy):
-    config = {"AccountingStorageEnforce": enforced}
-    one = of_partition("cpu", described(access=access), config=config, associations=associations)["jobs at a time"]
+    slurm = SlurmFacts({"AccountingStorageEnforce": enforced}, [], [], ())
+    one = of_partition("cpu", described(access=access), slurm=slurm, associations=associations)["jobs at a time"]
     assert one.state == state and one.remedy.startswith(remedy)
 
 

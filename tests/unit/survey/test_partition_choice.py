@@ -190,14 +190,14 @@ def test_a_partition_that_needs_a_reservation_is_open_to_jobs_with_one():
 )
 def test_the_doctor_compares_the_nodes_of_the_reservation(text, access, stated, state, words):
     cluster = in_maintenance(text)
-    reservations, absent = partitions.reservations_of({"batch": SITE.partition("=")[2]}, lambda: text)
-    slurm = SlurmFacts({}, parse_nodes(cluster.nodes), parse_partitions(cluster.partitions), (), reservations)
+    slurm = SlurmFacts({}, parse_nodes(cluster.nodes), parse_partitions(cluster.partitions), ())
     described = Partition(nodes=stated, access=access, features=[], environments=["system"])
-    answers = PartitionAnswers("batch", described, nodes=partitions.nodes_of("batch", described, slurm))
-    found, *_ = results_of(partitions.TESTS[1:], answers, ("batch",))
-    assert not absent and found.state == state and words in found.finding
+    answers = PartitionAnswers("batch", described, slurm, *partitions.reservation_of(described, lambda: text))
+    found, *_ = results_of(partitions.TESTS, answers, ("batch",))
+    assert found.state == state and words in found.finding
 
 
 def test_the_doctor_names_a_reservation_that_is_not_there():
-    reservations, absent = partitions.reservations_of({"cpu": "", "gpu": "gone"}, lambda: TWO)
-    assert reservations == {} and absent.keys() == {"gpu"} and "'gone'" in absent["gpu"]
+    described = Partition(nodes=1, access=["--reservation=gone"], features=[], environments=["system"])
+    reservation, problem = partitions.reservation_of(described, lambda: TWO)
+    assert reservation is None and "'gone'" in problem

@@ -1,5 +1,6 @@
 """Compare a site's description with this machine, Slurm and a few nodes."""
 
+import itertools
 import os
 import pathlib
 import secrets
@@ -8,23 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kappa.app.conduct.doctor.groups import PartitionGroup, Settings, builders, groups, needed_programs
-from kappa.app.conduct.doctor.node_job import THIS_MACHINE, folder_answers, room_here, run_job, work_folders
+from kappa.app.conduct.doctor.node_job import THIS_MACHINE, folder_answers, room_here, run_step, work_folders
 from kappa.app.conduct.doctor.trial import Trial, compile_here, load_launchers, run_trial
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.conduct.preflight import AT_ONCE, no_accounting, refusal, remedy_at
 from kappa.app.survey.doctor import environments
 from kappa.app.survey.doctor.environments import EnvironmentAnswers, ShellAnswers
-from kappa.app.survey.doctor.folders import AskedFolder, folder_results
-from kappa.app.survey.doctor.machines import CLOCK, USER, JobAnswers, parse, question
-from kappa.app.survey.doctor.partitions import (
-    JOBS,
-    LOCAL_TESTS,
-    TESTS,
-    PartitionAnswers,
-    limits_of,
-    nodes_of,
-    reservations_of,
-)
+from kappa.app.survey.doctor.folders import ADMINISTRATOR, AskedFolder, folder_results
+from kappa.app.survey.doctor.machines import CLOCK, USER, ClockOffset, JobAnswers, parse, question
+from kappa.app.survey.doctor.partitions import JOBS, LOCAL_TESTS, TESTS, PartitionAnswers, reservation_of
 from kappa.app.survey.doctor.results import RIGHT, UNTOLD, WRONG, DoctorResult, merged, result, results_of
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.slurm import MPI_TYPES, SlurmFacts
@@ -34,7 +27,7 @@ from kappa.core.ground.node_lists import folded
 from kappa.core.ground.processes import Stop, user_name
 from kappa.core.sites.description import Partition
 from kappa.core.sites.site_file import SiteDescription
-from kappa.core.vocabulary.reservations import RESERVATIONS, named_reservation
+from kappa.core.vocabulary.reservations import RESERVATIONS
 from reframe_checks.base.site_settings import settings_of
 from spack_envs.installer.reframe_settings import environment_names, installed_environments
 
@@ -76,53 +69,37 @@ class Examination:
             mpi_types = ["sh", "-c", f"{MPI_TYPES} 2>&1"]
             slurm = SlurmFacts.asked(lambda asked: commands.run(mpi_types if asked == MPI_TYPES else asked.split()))
         except (CommandError, SurveyError) as err:
-            if isinstance(err, SurveyError):
-                yield result(UNTOLD, "Slurm", (), str(err))
-            else:
-                remedy = remedy_at(self.site, str(err)) or "try `sinfo`; ask the cluster's administrator"
-                yield result(WRONG, "Slurm", (), str(err), remedy)
+            remedy = remedy_at(self.site, str(err)) or f"try `sinfo`; {ADMINISTRATOR}"
+            yield result(UNTOLD if isinstance(err, SurveyError) else WRONG, "Slurm", (), str(err), remedy)
             yield result(UNTOLD, "all other tests", tuple(partitions), "Slurm does not answer")
             return
         version, cluster = (slurm.config.get(key, "?") for key in ("SLURM_VERSION", "ClusterName"))
         yield result(RIGHT, "Slurm", (), f"{version}, cluster {cluster}, answers")
-        of_access = {name: named_reservation(partition.access) for name, partition in partitions.items()}
-        reservations, no_reservation = reservations_of(of_access, lambda: commands.run(RESERVATIONS.split()))
-        slurm = slurm._replace(reservations=reservations)
         of_spack, installed = environment_names(self.site.name), installed_environments(self.site.name)
         missing = {env: name for env, name in of_spack.items() if name not in {each["name"] for each in installed}}
+        associations = commands.said(["sacctmgr", "--noheader", "--parsable2", "show", "associations",
+                                      f"user={user_name()}", "format=Account,MaxSubmitJobs"])  # fmt: skip
         needs_accounting = any(partition.scheduler == "slurm" for partition in partitions.values())
-        common = PartitionAnswers(
-            "",
-            next(iter(partitions.values())),
-            config=slurm.config,
-            associations=commands.said(["sacctmgr", "--noheader", "--parsable2", "show", "associations",
-                                        f"user={user_name()}", "format=Account,MaxSubmitJobs"]),
-            no_accounting=no_accounting(commands.run, commands.sacct) if needs_accounting else "",
-            installed_only=self.site.described.spack.installed_only,
-        )  # fmt: skip
+        problem = no_accounting(commands.run, commands.sacct) if needs_accounting else ""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             refusals = pool.map(lambda named: refusal(commands, *named), partitions.items())
-        accepted: dict[str, Partition] = {}
+        accepted: dict[str, PartitionAnswers] = {}
         for (name, partition), refused in zip(partitions.items(), refusals, strict=True):
-            answers = common._replace(
-                name=name,
-                described=partition,
-                nodes=nodes_of(name, partition, slurm),
-                limits=limits_of(name, partition, slurm),
-                no_reservation=no_reservation.get(name, ""),
-                refusal=refused,
-                refusal_remedy=remedy_at(self.site, refused),
-                not_installed=", ".join(env for env in partition.environments if env in missing),
-            )
+            answers = PartitionAnswers(
+                name, partition, slurm, *reservation_of(partition, lambda: commands.run(RESERVATIONS.split())),
+                associations, problem, refused, remedy_at(self.site, refused),
+                ", ".join(env for env in partition.environments if env in missing),
+                self.site.described.spack.installed_only,
+            )  # fmt: skip
             yield from results_of((*TESTS, JOBS), answers, (name,))
             if refused:
                 yield result(UNTOLD, _NODES_OF_JOB, (name,), "Slurm accepts no job here")
             else:
-                accepted[name] = partition
-        yield from self._in_jobs(accepted, {*missing.values()}, slurm, commands)
+                accepted[name] = answers
+        yield from self._in_jobs(accepted, {*missing.values()}, commands)
 
     def _in_jobs(
-        self, partitions: Mapping[str, Partition], missing: set[str], slurm: SlurmFacts, commands: NodeCommands
+        self, partitions: Mapping[str, PartitionAnswers], missing: set[str], commands: NodeCommands
     ) -> list[DoctorResult]:
         """Run jobs in the partitions. ``missing``: environments of ReFrame that are not installed."""
         settings = settings_of(self.site, results_folder(self.site.name))
@@ -130,16 +107,19 @@ class Examination:
             each["name"]: {**each, "environs": [env for env in each["environs"] if env not in missing]}
             for each in settings["systems"][0]["partitions"]
         }
-        of_slurm = groups(partitions, by_name, {each["name"]: each for each in settings["environments"]})
+        described = {name: answers.described for name, answers in partitions.items()}
+        of_slurm = groups(described, by_name, {each["name"]: each for each in settings["environments"]})
         token = secrets.token_hex(8)
         try:
             with work_folders(self.site, token) as work, ThreadPoolExecutor(AT_ONCE) as pool:
                 found = room_here(work, token, commands)
                 load_launchers()
-                jobs = [_GroupJobs(self, group, slurm, commands, work, token) for group in of_slurm]
-                for of_group in pool.map(lambda each: [*each.results()], jobs):
-                    found += of_group
-                return found
+
+                def tested(group: PartitionGroup) -> list[DoctorResult]:
+                    jobs = _GroupJobs(self, group, partitions[group.names[0]], commands, work, token)
+                    return [*jobs.results()]
+
+                return [*found, *itertools.chain.from_iterable(pool.map(tested, of_slurm))]
         except InputError as err:
             remedy = "set KAPPA_HOME and KAPPA_RESULTS to other folders"
             return [result(WRONG, "folders", (THIS_MACHINE,), str(err), remedy)]
@@ -147,23 +127,23 @@ class Examination:
 
 @dataclass(frozen=True)
 class _GroupJobs:
-    """The two jobs of a group of partitions. ``work``: the work folders of the jobs."""
+    """The two jobs of a group of partitions. ``partition``: the first one. ``work``: the work folders of the jobs."""
 
     examination: Examination
     group: PartitionGroup
-    slurm: SlurmFacts
+    partition: PartitionAnswers
     commands: NodeCommands
     work: Sequence[AskedFolder]
     token: str
 
     def results(self) -> Iterator[DoctorResult]:
         group, most, names = self.group, self.examination.most_nodes, self.group.names
-        nodes = [node for node in nodes_of(names[0], group.first, self.slurm) if node.condition.takes_jobs]
+        nodes = [node for node in self.partition.nodes if node.condition.takes_jobs]
         if not nodes:
             remedy = "`sinfo -R` states the reasons"
             yield result(UNTOLD, _NODES_OF_JOB, names, "no node accepts jobs now", remedy)
             return
-        limits = limits_of(names[0], group.first, self.slurm)
+        limits = self.partition.limits
         count = min(len(nodes), most or len(nodes), (limits and limits.most_nodes) or len(nodes))
         sees_results = yield from self._of_nodes(count)
         modules_system = self.examination.site.described.modules_system
@@ -190,29 +170,29 @@ class _GroupJobs:
         ]  # fmt: skip
         self.examination.tell(f"{', '.join(names)}: running a job on {count} nodes")
         reasons: list[str] = []
-        output = run_job(
+        step = run_step(
             command, given, self.commands.environment, count, wait_s, minutes * 60, self.examination.stop,
             # Ask why Slurm lets the job wait.
             lambda: reasons.append((self.commands.said([*_REASON, f"--name={title}"]) or "").strip()),
         )  # fmt: skip
-        machines = [parse(output.lines.get(task, [])) for task in range(count)]
+        machines = [parse(step.lines.get(task, [])) for task in range(count)]
         silent = [machine.node for machine in machines if not machine.ended]
-        problem = output.problem or "no reason given"
+        problem = step.problem or "no reason given"
         if reasons:
             why = f" (Slurm: {reasons[0]})" if reasons[0] else ""
             remedy = "`--wait S` waits longer, `--nodes 1` needs fewer nodes"
             yield result(
                 UNTOLD, _NODES_OF_JOB, names, f"{count} nodes did not become free within {wait_s:g} s{why}", remedy
             )
-        elif not output.began and (remedy := remedy_at(self.examination.site, problem) or ""):
+        elif not step.began and (remedy := remedy_at(self.examination.site, problem) or ""):
             yield result(WRONG, _NODES_OF_JOB, names, f"srun: {problem}", remedy)
-        elif not output.began:
+        elif not step.began:
             yield result(UNTOLD, _NODES_OF_JOB, names, f"srun ended: {problem}")
-        elif silent and output.in_time:
+        elif silent and step.in_time:
             yield result(UNTOLD, _NODES_OF_JOB, names, f"the job ended early on {folded(silent)}: {problem}")
         else:
             yield result(RIGHT, _NODES_OF_JOB, names, f"{folded(machine.node for machine in machines)} answered")
-            offsets = {machine.node: output.offsets.get(task) for task, machine in enumerate(machines)}
+            offsets = {machine.node: step.offsets.get(task, ClockOffset()) for task, machine in enumerate(machines)}
             job = JobAnswers(machines, (str(os.getuid()), str(os.getgid()), user_name()), offsets)
             yield from results_of((USER, CLOCK), job, names)
             found = [each for folder in folder_answers(asked, machines, self.token, self.examination.stop)
@@ -226,7 +206,7 @@ class _GroupJobs:
     ) -> Iterator[DoctorResult]:
         """Test the environment ``env``. ``here``: the answers of this machine."""
         variables = dict(settings.get("env_vars", ()))
-        default = os.environ.get("SLURM_MPI_TYPE") or self.slurm.config.get("MpiDefault", "")
+        default = os.environ.get("SLURM_MPI_TYPE") or self.partition.slurm.config.get("MpiDefault", "")
         silence = trial.silence or ("" if env in trial.answers else "the job's output does not mention it")
         if trial.refused:
             silence = f"Slurm refuses a job of {trial.ranks} ranks on {nodes} nodes: {silence}"
@@ -241,7 +221,7 @@ class _GroupJobs:
             modules=settings.get("modules", ()),
             launcher=self.group.first.launcher,
             command=trial.command,
-            offered=self.slurm.mpi_types,
+            offered=self.partition.slurm.mpi_types,
             plug_in=str(variables.get("SLURM_MPI_TYPE") or default),
             nodes=nodes,
             ranks=trial.ranks,

@@ -1,7 +1,6 @@
 """Run ``kappa-node folders`` on the nodes of a job, and compare its answers with this machine."""
 
 import contextlib
-import math
 import os
 import pathlib
 import queue
@@ -13,12 +12,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import IO, NamedTuple
+from typing import IO
 
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.app.survey.doctor.folders import ANSWERED, WORK, AskedFolder, Folder, FolderAnswers, room_results
 from kappa.app.survey.doctor.machines import ClockOffset, MachineAnswer, parse, question
-from kappa.app.survey.doctor.results import WRONG, DoctorResult, DoctorTest, result
+from kappa.app.survey.doctor.results import DoctorResult, DoctorTest
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.folders import results_folder
 from kappa.core.ground.processes import Stop, ask, end
@@ -36,70 +35,40 @@ _VISIBLE_S = 20.0
 _HERE_S = 120.0
 
 
-class JobOutput(NamedTuple):
-    """The output of a job.
+class JobStep:
+    """The tasks of a step, started by srun with --label.
 
     ``lines``, ``offsets``: the lines of each task, and the offset of its clock from this machine's clock. ``began``:
-    all tasks started. ``problem``: the command's standard error, or its exit status if it failed silently.
+    all tasks started. ``in_time``: they ended in time. ``problem``: srun's standard error, or its exit status if it
+    failed silently.
     """
 
-    lines: Mapping[int, list[str]]
-    offsets: Mapping[int, ClockOffset]
-    began: bool
-    in_time: bool
-    problem: str
-
-
-def run_job(
-    command: Sequence[str], given: str, environment: Mapping[str, str], tasks: int, wait_s: float, answer_s: float,
-    stop: Stop, late: Callable[[], object],
-) -> JobOutput:  # fmt: skip
-    """Run ``command``, which is srun with --label, and ask its tasks for their clocks.
-
-    :param given: the first line of its standard input.
-    :param wait_s: longest time until all tasks start; then ``late`` is called, and the command and its job end.
-    :param answer_s: longest time for their answers.
-
-    :raises StoppedError: there is a reason to stop.
-    """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as problems:
-        child = subprocess.Popen(
-            command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems, text=True,
-            errors="replace", bufsize=1, start_new_session=True,
-        )  # fmt: skip
-        with child:
-            try:
-                step = _Step(child, tasks, stop)
-                # A pipe holds less than the program, and srun reads it when its step has started.
-                threading.Thread(target=step.send, args=(given,), daemon=True).start()
-                began = step.read_until(lambda: len(step.ready) == tasks, wait_s)
-                if began is False:
-                    late()
-                elif began:
-                    step.ask_clocks()
-                in_time = step.read_until(lambda: False, answer_s) is None if began else False
-            finally:
-                end(child, 5.0)
-        problems.seek(0)
-        problem = one_line(clean(problems.read(4000)), 300)
-    if child.returncode and not problem:
-        problem = f"it ended with status {child.returncode}"
-    return JobOutput(step.lines, step.offsets, began is True, in_time, problem)
-
-
-class _Step:
     def __init__(self, child: "subprocess.Popen[str]", tasks: int, stop: Stop) -> None:
         self._child, self._tasks, self._stop = child, tasks, stop
         self._output: queue.Queue[tuple[float, str] | None] = queue.Queue()
         self._clock_answers_due = 0
+        self._ready: set[int] = set()
         self.lines: dict[int, list[str]] = {}
         self.offsets: dict[int, ClockOffset] = {}
-        self.ready: set[int] = set()
+        self.began = self.in_time = False
+        self.problem = ""
         assert child.stdout is not None
         # The thread ends with the child, which closes the pipe.
         threading.Thread(target=_read_lines, args=(child.stdout, self._output), daemon=True).start()
 
-    def read_until(self, done: Callable[[], bool], patience_s: float) -> bool | None:
+    def run(self, given: str, wait_s: float, answer_s: float, late: Callable[[], object]) -> None:
+        """Exchange messages with the tasks; the parameters are as of `run_step`."""
+        # A pipe holds less than the program, and srun reads it when its step has started.
+        threading.Thread(target=self._send, args=(given,), daemon=True).start()
+        started = self._read_until(lambda: len(self._ready) == self._tasks, wait_s)
+        self.began = started is True
+        if started is False:
+            late()
+        elif started:
+            self._ask_clocks()
+            self.in_time = self._read_until(lambda: False, answer_s) is None
+
+    def _read_until(self, done: Callable[[], bool], patience_s: float) -> bool | None:
         """Read until ``done`` is true. Return ``None`` if the output ends first, ``False`` after ``patience_s``."""
         deadline = time.monotonic() + patience_s
         while not done():
@@ -120,29 +89,59 @@ class _Step:
             return
         task, text = int(match[1]), match[2]
         if text == "ready":
-            self.ready.add(task)
+            self._ready.add(task)
         elif clock := _CLOCK.fullmatch(text):
             asked, shown = map(float, clock.groups())
-            before = self.offsets.get(task, ClockOffset(-math.inf, math.inf))
+            before = self.offsets.get(task, ClockOffset())
             # Each answer gives bounds; their intersection is narrower.
             self.offsets[task] = ClockOffset(max(shown - moment, before.least), min(shown - asked, before.most))
             self._clock_answers_due -= 1
         else:
             self.lines.setdefault(task, []).append(text)
 
-    def ask_clocks(self) -> None:
+    def _ask_clocks(self) -> None:
         for _ in range(_CLOCK_QUESTIONS):
             self._clock_answers_due = self._tasks
-            self.send(f"{time.time():.6f}\n")
-            if not self.read_until(lambda: self._clock_answers_due <= 0, _CLOCK_S):
+            self._send(f"{time.time():.6f}\n")
+            if not self._read_until(lambda: self._clock_answers_due <= 0, _CLOCK_S):
                 break
-        self.send("end\n")
+        self._send("end\n")
 
-    def send(self, text: str) -> None:
+    def _send(self, text: str) -> None:
         assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(text)
             self._child.stdin.flush()
+
+
+def run_step(
+    command: Sequence[str], given: str, environment: Mapping[str, str], tasks: int, wait_s: float, answer_s: float,
+    stop: Stop, late: Callable[[], object],
+) -> JobStep:  # fmt: skip
+    """Run ``command``, which is srun with --label, and ask its tasks for their clocks.
+
+    :param given: the first line of its standard input.
+    :param wait_s: longest time until all tasks start; then ``late`` is called, and the command and its job end.
+    :param answer_s: longest time for their answers.
+
+    :raises StoppedError: there is a reason to stop.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as problems:
+        child = subprocess.Popen(
+            command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems, text=True,
+            errors="replace", bufsize=1, start_new_session=True,
+        )  # fmt: skip
+        with child:
+            step = JobStep(child, tasks, stop)
+            try:
+                step.run(given, wait_s, answer_s, late)
+            finally:
+                end(child, 5.0)
+        problems.seek(0)
+        step.problem = one_line(clean(problems.read(4000)), 300)
+    if child.returncode and not step.problem:
+        step.problem = f"it ended with status {child.returncode}"
+    return step
 
 
 def _read_lines(pipe: IO[str], output: "queue.Queue[tuple[float, str] | None]") -> None:
@@ -185,11 +184,9 @@ def room_here(work: Sequence[AskedFolder], token: str, commands: NodeCommands) -
     """Test the free space in the work folders, as this machine sees it."""
     command, given = question(token, "login", 1, work)
     environment = {**commands.environment, "SLURMD_NODENAME": socket.gethostname()}
-    try:
+    output = ""
+    with contextlib.suppress(subprocess.TimeoutExpired):
         output, _, _ = ask(command, environment, _HERE_S, f"{given}end\n")
-    except subprocess.TimeoutExpired:
-        paths = ", ".join(folder.path for folder in work)
-        return [result(WRONG, "folders", (THIS_MACHINE,), f"{paths} do not answer", "try `df` on them")]
     machine, found = parse(output.splitlines()), []
     for number, asked in enumerate(work):
         answers = FolderAnswers(asked, {machine.node or THIS_MACHINE: machine.folders.get(number, Folder())})

@@ -1,5 +1,6 @@
 """Run an MPI program with each environment in a job, started as ReFrame starts a check."""
 
+import contextlib
 import pathlib
 import re
 import shlex
@@ -13,7 +14,7 @@ from kappa.app.conduct.doctor.groups import PartitionGroup, Settings, builders
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.survey.doctor.environments import ShellAnswers, parse
 from kappa.core.ground.processes import Stop, ask
-from kappa.core.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import read_end, write_atomically
 from kappa.core.vocabulary.programs import OF_FEATURE
 
 PROGRAM = """\
@@ -190,8 +191,6 @@ def _wait(number: str, output: pathlib.Path, wait_s: float, run_s: float, comman
 
 
 def _read(path: pathlib.Path) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 20)
-    except OSError:
-        return ""
+    with contextlib.suppress(OSError):
+        return read_end(path, 1 << 20)
+    return ""

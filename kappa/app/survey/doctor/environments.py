@@ -42,8 +42,9 @@ class ShellAnswers(NamedTuple):
     compiled: bool = False
     messages: str = ""
 
-    def without(self, programs: Sequence[str]) -> list[str]:
-        return [name for name in programs if not self.programs.get(name)]
+    def without(self, programs: Sequence[str]) -> str:
+        """Return the programs that are not on PATH, as a list with commas."""
+        return ", ".join(name for name in programs if not self.programs.get(name))
 
 
 def parse(text: str) -> dict[str, ShellAnswers]:
@@ -116,24 +117,8 @@ _Test = DoctorTest[EnvironmentAnswers]
 _LOAD = "load or install it; name it by `modules`, `path`, `cc` or `cxx` of the environment"
 
 
-def _missing_here(of: EnvironmentAnswers) -> str:
-    missing = ", ".join(of.of_here.without(of.builders))
-    return missing and f"there is no {missing} on this machine, which builds the programs"
-
-
-def _missing_to_build(of: EnvironmentAnswers) -> str:
-    # Users build with the compilers; CMake builds the suite's programs on this machine.
-    missing = ", ".join(of.node.without(of.builders[:2] if of.builds_on_nodes else ()))
-    return missing and f"there is no {missing} on PATH of a node, but `to_build` says that builds run there"
-
-
-def _missing_on_node(of: EnvironmentAnswers) -> str:
-    missing = ", ".join(of.node.without(of.builders))
-    return missing and "; ".join([f"this machine builds the programs, and a node has no {missing}", *of.other_versions])
-
-
 def _missing_programs(of: EnvironmentAnswers) -> str:
-    without = {feature: names for feature, names in of.programs.items() if len(of.node.without(names)) == len(names)}
+    without = {feature: names for feature, names in of.programs.items() if not any(map(of.node.programs.get, names))}
     more = f", and for {len(without) - 1} more features" if len(without) > 1 else ""
     for feature, names in without.items():
         return f"no {' or '.join(names[:3])} on PATH of a node for the feature {feature}{more}"
@@ -160,12 +145,6 @@ def _groups(of: EnvironmentAnswers) -> str:
     if sizes == {of.ranks} and {rank.number for rank in of.node.ranks} == set(range(of.ranks)):
         return ""
     return f"the ranks are not all connected: groups of {', '.join(map(str, sorted(sizes)))} ranks"
-
-
-def _other_nodes(of: EnvironmentAnswers) -> str:
-    hosts = sorted({rank.host for rank in of.node.ranks})
-    found = f"all ranks ran on {', '.join(hosts)}, but the job has {of.nodes} nodes"
-    return found if len(hosts) != of.nodes else ""
 
 
 def _launch(of: EnvironmentAnswers) -> str:
@@ -196,7 +175,8 @@ COMPILERS = _Test(
     Rule(lambda of: of.here is None and "compiling an MPI program did not end in time", state=UNTOLD),
     Rule(lambda of: bool(of.of_here.modules) and f"modules {', '.join(of.of_here.modules)} do not load on this machine",
          _LOAD),
-    Rule(_missing_here, _LOAD),
+    Rule(lambda of: (missing := of.of_here.without(of.builders))
+         and f"there is no {missing} on this machine, which builds the programs", _LOAD),
     Rule(lambda of: not of.of_here.compiled
          and f"{of.builders[0]} does not compile an MPI program: {of.of_here.messages}",
          "install the library's development package"),
@@ -207,9 +187,13 @@ COMPILERS = _Test(
 NODE_TESTS = (
     _Test(
         "compilers on nodes",
-        Rule(_missing_to_build, "load or install it, and name it by `modules` or `path` of the environment;"
-             " or remove `to_build`"),
-        Rule(_missing_on_node, state=NOT_APPLICABLE),
+        # Users build with the compilers. CMake builds the suite's programs, on this machine.
+        Rule(lambda of: of.builds_on_nodes and (missing := of.node.without(of.builders[:2]))
+             and f"there is no {missing} on PATH of a node, but `to_build` says that builds run there",
+             "load or install it, and name it by `modules` or `path` of the environment; or remove `to_build`"),
+        Rule(lambda of: (missing := of.node.without(of.builders)) and "; ".join(
+             [f"this machine builds the programs, and a node has no {missing}", *of.other_versions]),
+             state=NOT_APPLICABLE),
         right=lambda of: "; ".join([f"{', '.join(of.builders)} are on PATH of a node", *of.other_versions]),
         applies=lambda of: of.builds_here or of.builds_on_nodes,
     ),
@@ -243,8 +227,10 @@ MPI = _Test(
     Rule(_groups, _launch),
     Rule(lambda of: {rank.sum for rank in of.node.ranks} != {of.ranks} and "a sum over all ranks is wrong",
          "the MPI library or its transport is broken: try another"),
-    Rule(_other_nodes, lambda of: f"{of.launcher} does not know Slurm's nodes: use `launcher: srun` of the partition, or"
-         " a library that supports Slurm"),
+    Rule(lambda of: len(hosts := {rank.host for rank in of.node.ranks}) != of.nodes
+         and f"all ranks ran on {', '.join(sorted(hosts))}, but the job has {of.nodes} nodes",
+         lambda of: f"{of.launcher} does not know Slurm's nodes: use `launcher: srun` of the partition, or a library"
+         " that supports Slurm"),
     Rule(lambda of: of.ranks == 1 and "a single rank cannot show whether ranks connect", state=UNTOLD),
     right=_connected,
 )  # fmt: skip

@@ -162,11 +162,6 @@ def _rule(
     return Rule(functools.partial(filled, finding), functools.partial(filled, remedy), state)
 
 
-def _lost(of: FolderAnswers) -> str:
-    nodes = folded(set(of.by_node) - set(of.seen_here))
-    return nodes and f"this machine does not see what {nodes} wrote into {of.asked.shown}"
-
-
 def _written(of: FolderAnswers) -> str:
     shared = " and see the same files" if of.asked.kind == PARALLEL and len(of.by_node) > 1 else ""
     return f"nodes can write{shared}: {of.asked.path} ({next(iter(of.by_node.values())).type})"
@@ -186,7 +181,9 @@ WORK_FOLDER = _Test(
     _rule(lambda of, folder: folder.owner.partition(":")[0] != of.user,
           "files that {nodes} writes into {asked.shown} belong to {folder.owner}, not to {user}",
           "export it without root_squash and with one directory of users, or run as a plain user"),
-    Rule(_lost, "the node has another file system there, or the server shows new files late: use another folder"),
+    Rule(lambda of: (nodes := folded(set(of.by_node) - set(of.seen_here)))
+         and f"this machine does not see what {nodes} wrote into {of.asked.shown}",
+         "the node has another file system there, or the server shows new files late: use another folder"),
     _rule(lambda _, folder: folder.runs != _RUNS,
           "a program in {asked.shown} does not run on {nodes}{folder.noexec}: {folder.runs}",
           "built programs must run there: mount it without noexec, or use another folder"),

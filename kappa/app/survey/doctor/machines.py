@@ -1,8 +1,10 @@
 """Parse the answers of nodes to ``kappa-node folders``, and compare the user and the clock with this machine's."""
 
+import contextlib
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import DecodeError, ValidationError, convert, json
 
@@ -15,6 +17,7 @@ from kappa.node import packed
 #: Largest accepted clock offset, in seconds.
 MOST_CLOCK_S = 1.0
 _SHOWN = 160
+_Kind = TypeVar("_Kind")
 _FOLDER = re.compile(r"folder\.(\d{1,4})\.(\w+)")
 
 
@@ -30,8 +33,8 @@ class MachineAnswer(NamedTuple):
 class ClockOffset(NamedTuple):
     """Bounds of the seconds by which a node's clock is ahead of this machine's clock."""
 
-    least: float
-    most: float
+    least: float = -math.inf
+    most: float = math.inf
 
     @property
     def width(self) -> float:
@@ -43,7 +46,7 @@ class JobAnswers(NamedTuple):
 
     machines: Sequence[MachineAnswer]
     user: tuple[str, str, str]
-    offsets: Mapping[str, ClockOffset | None] = {}
+    offsets: Mapping[str, ClockOffset] = {}
 
 
 def question(token: str, job: str, nodes: int, folders: Sequence[AskedFolder]) -> tuple[list[str], str]:
@@ -53,33 +56,29 @@ def question(token: str, job: str, nodes: int, folders: Sequence[AskedFolder]) -
 
 def parse(lines: Iterable[str]) -> MachineAnswer:
     """Parse the answer of a machine, even if it is incomplete. Ignore other lines, for instance a banner."""
-    node, user, ended = "", ("", "", ""), False
+    values: dict[str, Any] = {}
     folders: dict[int, dict[str, Any]] = {}
     for line in lines:
         name, _, text = line.rstrip("\n").partition(" ")
-        ended = ended or (name, text) == ("end", "")
-        try:
-            value = _cleaned(json.decode(text)) if text else None
-            if name == "node":
-                node = str(value)
-            elif name == "user":
-                user = convert(value, tuple[str, str, str])
-            elif match := _FOLDER.fullmatch(name):
-                folders.setdefault(int(match[1]), {})[match[2]] = value
-        except (DecodeError, ValidationError):
-            continue
-    return MachineAnswer(node, user, {number: _folder(results) for number, results in folders.items()}, ended)
+        with contextlib.suppress(DecodeError):
+            value = json.decode(text or "true")
+            values[name] = one_line(clean(value), _SHOWN) if isinstance(value, str) else value
+            if match := _FOLDER.fullmatch(name):
+                folders.setdefault(int(match[1]), {})[match[2]] = values[name]
+    return MachineAnswer(
+        str(values.get("node", "")),
+        _converted(values.get("user"), tuple[str, str, str], ("", "", "")),
+        {number: _converted(results, Folder, Folder()) for number, results in folders.items()},
+        "end" in values,
+    )
 
 
-def _folder(results: dict[str, Any]) -> Folder:
+def _converted(value: object, kind: type[_Kind], otherwise: _Kind) -> _Kind:
+    """Return the value, or ``otherwise`` if it is not of this kind."""
     try:
-        return convert(results, Folder)
+        return convert(value, kind)
     except ValidationError:
-        return Folder()
-
-
-def _cleaned(value: Any) -> Any:
-    return one_line(clean(value), _SHOWN) if isinstance(value, str) else value
+        return otherwise
 
 
 def _other_user(job: JobAnswers) -> str:
@@ -91,39 +90,29 @@ def _other_user(job: JobAnswers) -> str:
     return f"{folded(odd)}: the user is {there}, but {own_name} {own_number}:{own_group} on this machine"
 
 
-def _without_user(job: JobAnswers) -> str:
-    silent = folded(each.node for each in job.machines if not any(each.user))
-    return silent and f"{silent} did not answer in time"
-
-
 def _wrong_clock(job: JobAnswers) -> str:
     """Return the finding for a clock that is surely wrong by its bounds."""
-    known = {node: offset for node, offset in job.offsets.items() if offset}
-    for node, offset in known.items():
-        if max(offset.least, -offset.most) > MOST_CLOCK_S:
-            way = "ahead of" if offset.least > 0 else "behind"
-            return f"{node} is {max(offset.least, -offset.most):.1f} s or more {way} this machine"
-    latest = max(known, key=lambda node: known[node].least, default="")
-    first = min(known, key=lambda node: known[node].most, default="")
-    apart = known[latest].least - known[first].most if known else 0.0
-    return f"{latest} is {apart:.1f} s or more ahead of {first}" if apart > MOST_CLOCK_S else ""
-
-
-def _vague_clock(job: JobAnswers) -> str:
-    vague = folded(node for node, offset in job.offsets.items() if not offset or offset.width > 2 * MOST_CLOCK_S)
-    return vague and f"{vague} answered too slowly"
+    for node, offset in job.offsets.items():
+        if (wrong_s := max(offset.least, -offset.most)) > MOST_CLOCK_S:
+            return f"{node} is {wrong_s:.1f} s or more {'ahead of' if offset.least > 0 else 'behind'} this machine"
+    latest = max(job.offsets, key=lambda node: job.offsets[node].least)
+    first = min(job.offsets, key=lambda node: job.offsets[node].most)
+    apart_s = job.offsets[latest].least - job.offsets[first].most
+    return f"{latest} is {apart_s:.1f} s or more ahead of {first}" if apart_s > MOST_CLOCK_S else ""
 
 
 USER = DoctorTest[JobAnswers](
     "user",
     Rule(_other_user, f"files of jobs would belong to another user: {ADMINISTRATOR} for one directory of users"
          " (LDAP, /etc/passwd)"),
-    Rule(_without_user, "try `id` on the node", UNTOLD),
+    Rule(lambda job: (silent := folded(each.node for each in job.machines if not any(each.user)))
+         and f"{silent} did not answer in time", "try `id` on the node", UNTOLD),
     right=lambda job: f"{job.user[2]} has the same numbers on the nodes and on this machine",
 )  # fmt: skip
 CLOCK = DoctorTest[JobAnswers](
     "clock",
     Rule(_wrong_clock, f"see `chronyc tracking` or `timedatectl` on the node; {ADMINISTRATOR} for NTP"),
-    Rule(_vague_clock, "try again when the nodes are less busy", UNTOLD),
+    Rule(lambda job: (vague := folded(node for node, offset in job.offsets.items() if offset.width > 2 * MOST_CLOCK_S))
+         and f"{vague} answered too slowly", "try again when the nodes are less busy", UNTOLD),
     right=lambda _: f"nodes are within {MOST_CLOCK_S:g} s of this machine",
-)
+)  # fmt: skip

@@ -1,11 +1,13 @@
 """Compare a partition of the site with Slurm: nodes, cores, memory, GPUs, limits, accounting, and whether jobs run."""
 
+import functools
 import math
 import operator
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from kappa.app.survey.doctor.results import NOT_APPLICABLE, UNTOLD, DoctorTest, Rule
 from kappa.app.survey.records import node_names
@@ -33,28 +35,28 @@ _PER_NODE = "per node, as site.yaml says"
 _LEAVE_OUT = "remove the scale from `features`, and give the reason in `left_out` of expected.yaml"
 # Slurm reserves a part of a node's memory, and site.yaml rounds.
 _MEMORY_SHARE = 0.1
+_NO_ANSWERS = SlurmFacts({}, [], [], ())
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
-class PartitionAnswers(NamedTuple):
+@dataclass(frozen=True)
+class PartitionAnswers:
     """The partition ``name`` of the site, and the answers about it.
 
-    ``nodes``: Slurm's nodes that its jobs get. ``limits``: Slurm's partition, ``None`` if there is none.
-    ``associations``: sacctmgr's lines ACCOUNT|MAXSUBMITJOBS of the user, ``None`` without an answer.
-    ``no_accounting``: why sacct does not tell the states of jobs. ``no_reservation``: why jobs cannot use the
-    reservation in `access`. ``refusal``: why Slurm refuses a small job, with its remedy; ``None`` if it is unknown.
-    They are empty if all is right. ``not_installed``: environments that Spack has not installed. If ``installed_only``,
-    no run installs them.
+    ``reservation``: that of `access`; ``no_reservation``: why jobs cannot use it. ``associations``: sacctmgr's lines
+    ACCOUNT|MAXSUBMITJOBS of the user, ``None`` without an answer. ``no_accounting``: why sacct does not tell the states
+    of jobs. ``refusal``: why Slurm refuses a small job, with its remedy; ``None`` if it is unknown. Each of these is
+    empty if all is right. ``not_installed``: environments that Spack has not installed. If ``installed_only``, no run
+    installs them.
     """
 
     name: str
     described: Partition
-    nodes: Sequence[SlurmNode] = ()
-    limits: SlurmPartition | None = None
-    config: Mapping[str, str] = {}
+    slurm: SlurmFacts = _NO_ANSWERS
+    reservation: Reservation | None = None
+    no_reservation: str = ""
     associations: str | None = None
     no_accounting: str = ""
-    no_reservation: str = ""
     refusal: str = ""
     refusal_remedy: str | None = None
     not_installed: str = ""
@@ -68,6 +70,19 @@ class PartitionAnswers(NamedTuple):
     def inside(self) -> str:
         reservation = named_reservation(self.described.access)
         return f" in reservation {reservation}" if reservation else ""
+
+    @functools.cached_property
+    def limits(self) -> SlurmPartition | None:
+        """Return Slurm's partition; ``None`` if it has none of this name."""
+        return next((each for each in self.slurm.partitions if each.name == self.slurm_name), None)
+
+    @functools.cached_property
+    def nodes(self) -> list[SlurmNode]:
+        """Return Slurm's nodes that jobs get, in the state that they see."""
+        names = set(self.limits.nodes) if self.limits else set()
+        if self.described.slurm_nodes:
+            names &= set(node_names(self.described.slurm_nodes, "slurm_nodes"))
+        return nodes_of_jobs([node for node in self.slurm.nodes if node.name in names], self.reservation)
 
     @property
     def least_memory(self) -> SlurmNode:
@@ -83,72 +98,40 @@ class PartitionAnswers(NamedTuple):
     def longest(self) -> str:
         return "none" if math.isinf(self.longest_s) else max_time(int(self.longest_s))
 
+    def names_of(self, is_odd: Callable[[SlurmNode], bool]) -> str:
+        return folded(node.name for node in self.nodes if is_odd(node))
+
     def odd_nodes(self, stated: int | None, value: Callable[[SlurmNode], int]) -> str:
         """Return the finding for nodes whose value is not as ``stated``."""
-        odd = [node for node in self.nodes if value(node) != stated]
-        names = folded(node.name for node in odd)
-        return f"site.yaml says {stated} per node, Slurm has {value(odd[0])} on {names}" if odd else ""
+        odd = {node.name: value(node) for node in self.nodes if value(node) != stated}
+        first = next(iter(odd.values()), None)
+        return f"site.yaml says {stated} per node, Slurm has {first} on {folded(odd)}" if odd else ""
 
     def scales_beyond(self, limit: int | None, is_beyond: Callable[[int, int], bool]) -> str:
         """Return the finding for scales of the partition whose jobs are beyond Slurm's limit of nodes."""
-        nodes = {scale.feature: scale.nodes or self.described.nodes for scale in SCALES.values()
-                 if scale.feature in self.described.features}  # fmt: skip
-        if limit is None:
-            return ""
-        needs = ", ".join(f"{scale} needs {count}" for scale, count in nodes.items() if is_beyond(count, limit))
-        return needs and f"Slurm's limit is {limit} nodes, {needs}"
+        needs = {
+            scale.feature: f"{scale.feature} needs {nodes}"
+            for scale in SCALES.values()
+            if scale.feature in self.described.features
+            and limit is not None
+            and is_beyond(nodes := scale.nodes or self.described.nodes, limit)
+        }
+        return f"Slurm's limit is {limit} nodes, {', '.join(needs.values())}" if needs else ""
 
 
 _Test = DoctorTest[PartitionAnswers]
 
 
-def limits_of(name: str, described: Partition, slurm: SlurmFacts) -> SlurmPartition | None:
-    """Return Slurm's partition of the site's partition ``name``; ``None`` if Slurm has none."""
-    return next((each for each in slurm.partitions if each.name == (described.slurm_partition or name)), None)
+def reservation_of(partition: Partition, ask: Callable[[], str]) -> tuple[Reservation | None, str]:
+    """Return the reservation of the partition's `access`, if there is one, or why its jobs cannot use it.
 
-
-def nodes_of(name: str, described: Partition, slurm: SlurmFacts) -> list[SlurmNode]:
-    """Return the nodes of the site's partition ``name`` that its jobs get; none if Slurm has no such partition.
-
-    If `access` names a reservation, each node has the state that jobs of the reservation see.
+    :param ask: returns the output of `RESERVATIONS`, or raises `InputError`.
     """
-    limits = limits_of(name, described, slurm)
-    names = set(limits.nodes) if limits else set()
-    if described.slurm_nodes:
-        names &= set(node_names(described.slurm_nodes, "slurm_nodes"))
-    reservation = slurm.reservations.get(named_reservation(described.access))
-    return nodes_of_jobs([node for node in slurm.nodes if node.name in names], reservation)
-
-
-def reservations_of(
-    of_access: Mapping[str, str], ask: Callable[[], str]
-) -> tuple[dict[str, Reservation], dict[str, str]]:
-    """Return the reservations by name, and why jobs of a partition cannot use theirs, by partition.
-
-    :param of_access: the reservation that each partition's `access` names, or nothing. :param ask: returns the output
-        of `RESERVATIONS`, or raises `InputError`.
-    """
-    found: dict[str, Reservation] = {}
-    problems: dict[str, str] = {}
-    for name, reservation in of_access.items():
-        try:
-            if reservation and reservation not in found:
-                found[reservation] = parse_reservation(ask(), reservation)
-        except InputError as err:
-            problems[name] = str(err)
-    return found, problems
-
-
-def _other_number(partition: PartitionAnswers) -> str:
-    stated, nodes = partition.described.nodes, partition.nodes
-    names = folded(node.name for node in nodes)
-    return f"site.yaml says {stated}, Slurm has {len(nodes)}{partition.inside}: {names}" if len(nodes) != stated else ""
-
-
-def _service(partition: PartitionAnswers) -> str:
-    out = folded(node.name for node in partition.nodes if not node.condition.in_service)
-    service = f"; out of service: {out}" if out else ", all in service"
-    return f"{partition.described.nodes}, as site.yaml says{service}"
+    name = named_reservation(partition.access)
+    try:
+        return (parse_reservation(ask(), name) if name else None), ""
+    except InputError as err:
+        return None, str(err)
 
 
 def _gpus(node: SlurmNode) -> int:
@@ -215,9 +198,12 @@ TESTS: tuple[_Test, ...] = (
         "nodes",
         Rule(lambda of: not of.nodes and f"Slurm has no partition {of.slurm_name} with these nodes{of.inside}",
              "`sinfo -s` lists the partitions; correct `slurm_partition` in site.yaml"),
-        Rule(_other_number,
+        Rule(lambda of: len(of.nodes) != of.described.nodes and f"site.yaml says {of.described.nodes}, Slurm has"
+             f" {len(of.nodes)}{of.inside}: {of.names_of(lambda _: True)}",
              lambda of: f"`nodes: {len(of.nodes)}`{' and `slurm_nodes`' if of.inside else ''} in site.yaml"),
-        right=_service,
+        right=lambda of: f"{of.described.nodes}, as site.yaml says"
+        + (f"; out of service: {out}" if (out := of.names_of(lambda node: not node.condition.in_service))
+           else ", all in service"),
     ),
     DoctorTest(
         "cores",
@@ -264,7 +250,7 @@ TESTS: tuple[_Test, ...] = (
     ),
     DoctorTest(
         "jobs at a time",
-        Rule(lambda of: not _enforces_limits(of.config) and "Slurm enforces no limits of accounts",
+        Rule(lambda of: not _enforces_limits(of.slurm.config) and "Slurm enforces no limits of accounts",
              state=NOT_APPLICABLE),
         Rule(lambda of: of.associations is None and "sacctmgr does not list your associations",
              "ask the cluster's administrator for MaxSubmitJobs", UNTOLD),
