@@ -6,10 +6,9 @@ import subprocess
 
 import pytest
 
-from kappa.app.survey.doctor import environments, folders, machines, partitions, results
+from kappa.app.survey.doctor import environments, nodes, partitions, results
 from kappa.app.survey.doctor.environments import EnvironmentAnswers
-from kappa.app.survey.doctor.folders import AskedFolder, FolderAnswers
-from kappa.app.survey.doctor.machines import ClockOffset, JobAnswers
+from kappa.app.survey.doctor.nodes import AskedFolder, ClockOffset, FolderAnswers, JobAnswers
 from kappa.app.survey.doctor.partitions import PartitionAnswers
 from kappa.app.survey.doctor.results import NOT_APPLICABLE, RIGHT, UNTOLD, WRONG
 from kappa.app.survey.slurm import SlurmFacts, parse_mpi_types, parse_nodes, parse_partitions
@@ -32,14 +31,14 @@ RECORDED = (DATA / "doctor/embedded-nodes.txt").read_text().splitlines()
 
 def recorded(change=lambda line: line):
     """Both nodes of the recorded job, each line after ``change``."""
-    return [machines.parse(change(line[3:]) for line in RECORDED if line.startswith(f"{task}: ")) for task in (0, 1)]
+    return [nodes.parse(change(line[3:]) for line in RECORDED if line.startswith(f"{task}: ")) for task in (0, 1)]
 
 
 def judged(answers, here=("node1", "node2")):
     found = []
     for number, asked in enumerate(ASKED):
-        by_node = {each.node: each.folders.get(number, folders.Folder()) for each in answers}
-        found += folders.folder_results(FolderAnswers(asked, by_node, "0", TOKEN, here), ["cpu"])
+        by_node = {each.node: each.folders.get(number, nodes.Folder()) for each in answers}
+        found += nodes.folder_results(FolderAnswers(asked, by_node, "0", TOKEN, here), ["cpu"])
     return {each.subject: each for each in found}
 
 
@@ -84,7 +83,7 @@ def test_what_a_node_wrote_and_this_machine_does_not_see():
 def test_a_folder_that_hangs_is_named():
     lines = [line[3:] for line in RECORDED if line.startswith("0: ")]
     cut = [line for line in lines if not line.startswith("folder.1.")]
-    found = judged([machines.parse(cut), recorded()[1]])
+    found = judged([nodes.parse(cut), recorded()[1]])
     assert found["folder .kappa"].state == RIGHT
     assert "node1 did not answer in time for /scratch" in found["storage scratch"].finding
 
@@ -104,13 +103,13 @@ def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted)
         place.mkdir()
         (place / "node-n1").symlink_to(victim / "node-n1")
         os.chown(place, 65534, 65534)
-    command, given = machines.question("token", "job", 1, [AskedFolder("own", str(target), "scratch", str(target))])
+    command, given = nodes.question("token", "job", 1, [AskedFolder("own", str(target), "scratch", str(target))])
     done = subprocess.run(
         command, env={**os.environ, "SLURMD_NODENAME": "n1"}, input=f"{given}end\n", capture_output=True, text=True,
         check=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert (victim / "node-n1").read_text() == "thesis\n"
-    assert "belongs to another user" in machines.parse(done.stdout.splitlines()).folders[0].writes
+    assert "belongs to another user" in nodes.parse(done.stdout.splitlines()).folders[0].writes
 
 
 @pytest.mark.parametrize(
@@ -130,12 +129,12 @@ def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted)
     ],
 )
 def test_clocks(offsets, state, words):
-    one = only(machines.CLOCK.results(JobAnswers([], ("0", "0", "root"), offsets), ["cpu"]))
+    one = only(nodes.CLOCK.results(JobAnswers([], ("0", "0", "root"), offsets), ["cpu"]))
     assert one.state == state and words in one.finding
 
 
 def user_result(answers, number):
-    return only(machines.USER.results(JobAnswers(answers, (number, "100", "root")), ["cpu"]))
+    return only(nodes.USER.results(JobAnswers(answers, (number, "100", "root")), ["cpu"]))
 
 
 def test_a_user_of_another_number():
@@ -143,18 +142,18 @@ def test_a_user_of_another_number():
     one = user_result(there, "1004")
     assert one.state == WRONG and "root 1005:100 on node1, but root 1004:100 on this machine" in one.finding
     assert user_result(there, "1005").state == RIGHT
-    silent = [there[0], machines.parse(['node "node2"'])]
+    silent = [there[0], nodes.parse(['node "node2"'])]
     one = user_result(silent, "1005")
     assert one.state == UNTOLD and "node2 did not answer" in one.finding
 
 
 def room(folder):
-    found = folders.room_results(FolderAnswers(ASKED[1]._replace(name="results"), {"n1": folder}), ["cpu"])
+    found = nodes.room_results(FolderAnswers(ASKED[1]._replace(name="results"), {"n1": folder}), ["cpu"])
     return {each.subject: each for each in found}
 
 
 def space_result(*space):
-    return room(folders.Folder("own", True, space=folders.Space(*space)))["space in results"]
+    return room(nodes.Folder("own", True, space=nodes.Space(*space)))["space in results"]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def space_result(*space):
     ],
 )  # fmt: skip
 def test_quotas(kind, options, said, state, words):
-    one = room(folders.Folder("own", True, mount=(kind, "s", "/p", options), quota=said))["quota in results"]
+    one = room(nodes.Folder("own", True, mount=(kind, "s", "/p", options), quota=said))["quota in results"]
     assert one.state == state and words in one.finding
 
 

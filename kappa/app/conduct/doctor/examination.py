@@ -8,15 +8,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from kappa.app.conduct.doctor.groups import PartitionGroup, Settings, builders, groups, needed_programs
+from kappa.app.conduct.doctor import trial
 from kappa.app.conduct.doctor.node_job import THIS_MACHINE, folder_answers, room_here, run_step, work_folders
-from kappa.app.conduct.doctor.trial import Trial, compile_here, load_launchers, run_trial
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.conduct.preflight import AT_ONCE, no_accounting, refusal, remedy_at
-from kappa.app.survey.doctor import environments
+from kappa.app.survey.doctor import environments, nodes
 from kappa.app.survey.doctor.environments import EnvironmentAnswers, ShellAnswers
-from kappa.app.survey.doctor.folders import ADMINISTRATOR, AskedFolder, folder_results
-from kappa.app.survey.doctor.machines import CLOCK, USER, ClockOffset, JobAnswers, parse, question
 from kappa.app.survey.doctor.partitions import JOBS, LOCAL_TESTS, TESTS, PartitionAnswers, reservation_of
 from kappa.app.survey.doctor.results import RIGHT, UNTOLD, WRONG, DoctorResult, merged, result, results_of
 from kappa.app.survey.records import SurveyError
@@ -69,7 +66,7 @@ class Examination:
             mpi_types = ["sh", "-c", f"{MPI_TYPES} 2>&1"]
             slurm = SlurmFacts.asked(lambda asked: commands.run(mpi_types if asked == MPI_TYPES else asked.split()))
         except (CommandError, SurveyError) as err:
-            remedy = remedy_at(self.site, str(err)) or f"try `sinfo`; {ADMINISTRATOR}"
+            remedy = remedy_at(self.site, str(err)) or f"try `sinfo`; {nodes.ADMINISTRATOR}"
             yield result(UNTOLD if isinstance(err, SurveyError) else WRONG, "Slurm", (), str(err), remedy)
             yield result(UNTOLD, "all other tests", tuple(partitions), "Slurm does not answer")
             return
@@ -108,14 +105,14 @@ class Examination:
             for each in settings["systems"][0]["partitions"]
         }
         described = {name: answers.described for name, answers in partitions.items()}
-        of_slurm = groups(described, by_name, {each["name"]: each for each in settings["environments"]})
+        of_slurm = trial.groups(described, by_name, {each["name"]: each for each in settings["environments"]})
         token = secrets.token_hex(8)
         try:
             with work_folders(self.site, token) as work, ThreadPoolExecutor(AT_ONCE) as pool:
                 found = room_here(work, token, commands)
-                load_launchers()
+                trial.load_launchers()
 
-                def tested(group: PartitionGroup) -> list[DoctorResult]:
+                def tested(group: trial.PartitionGroup) -> list[DoctorResult]:
                     jobs = _GroupJobs(self, group, partitions[group.names[0]], commands, work, token)
                     return [*jobs.results()]
 
@@ -130,40 +127,40 @@ class _GroupJobs:
     """The two jobs of a group of partitions. ``partition``: the first one. ``work``: the work folders of the jobs."""
 
     examination: Examination
-    group: PartitionGroup
+    group: trial.PartitionGroup
     partition: PartitionAnswers
     commands: NodeCommands
-    work: Sequence[AskedFolder]
+    work: Sequence[nodes.AskedFolder]
     token: str
 
     def results(self) -> Iterator[DoctorResult]:
         group, most, names = self.group, self.examination.most_nodes, self.group.names
-        nodes = [node for node in self.partition.nodes if node.condition.takes_jobs]
-        if not nodes:
+        usable = [node for node in self.partition.nodes if node.condition.takes_jobs]
+        if not usable:
             remedy = "`sinfo -R` states the reasons"
             yield result(UNTOLD, _NODES_OF_JOB, names, "no node accepts jobs now", remedy)
             return
         limits = self.partition.limits
-        count = min(len(nodes), most or len(nodes), (limits and limits.most_nodes) or len(nodes))
+        count = min(len(usable), most or len(usable), (limits and limits.most_nodes) or len(usable))
         sees_results = yield from self._of_nodes(count)
         modules_system = self.examination.site.described.modules_system
         folder = pathlib.Path(self.work[0].path)
-        compiled = compile_here(folder, group, modules_system, self.commands)
+        compiled = trial.compile_here(folder, group, modules_system, self.commands)
         if sees_results:
             self.examination.tell(f"{names[0]}: testing MPI of {', '.join(group.environments)} on {count} nodes")
-            trial = run_trial(
+            tried = trial.run_trial(
                 folder, group, modules_system, count, self.examination.wait_s, self.commands, self.examination.stop
             )
         else:
-            trial = Trial({}, silence="nodes do not see the folder of results, or did not answer")
+            tried = trial.Trial({}, silence="nodes do not see the folder of results, or did not answer")
         for env, settings in group.environments.items():
-            yield from self._of_environment(env, settings, compiled.get(env), trial, count)
+            yield from self._of_environment(env, settings, compiled.get(env), tried, count)
 
     def _of_nodes(self, count: int) -> Generator[DoctorResult, None, bool]:
         """Test ``count`` nodes in a job. Return whether all answered and see the folder of results."""
         names, asked, wait_s = self.group.names, [*self.work, *self.group.storage.values()], self.examination.wait_s
         title, minutes = f"kappa-doctor-{self.token[:6]}-{names[0]}", 1 + len(asked)
-        on_node, given = question(self.token, names[0], count, asked)
+        on_node, given = nodes.question(self.token, names[0], count, asked)
         command = [
             "srun", "--label", "--quiet", "--mpi=none", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1",
             f"--time={minutes + 2}", f"--job-name={title}", *self.group.job_options(), *on_node,
@@ -175,7 +172,7 @@ class _GroupJobs:
             # Ask why Slurm lets the job wait.
             lambda: reasons.append((self.commands.said([*_REASON, f"--name={title}"]) or "").strip()),
         )  # fmt: skip
-        machines = [parse(step.lines.get(task, [])) for task in range(count)]
+        machines = [nodes.parse(step.lines.get(task, [])) for task in range(count)]
         silent = [machine.node for machine in machines if not machine.ended]
         problem = step.problem or "no reason given"
         if reasons:
@@ -192,42 +189,43 @@ class _GroupJobs:
             yield result(UNTOLD, _NODES_OF_JOB, names, f"the job ended early on {folded(silent)}: {problem}")
         else:
             yield result(RIGHT, _NODES_OF_JOB, names, f"{folded(machine.node for machine in machines)} answered")
-            offsets = {machine.node: step.offsets.get(task, ClockOffset()) for task, machine in enumerate(machines)}
-            job = JobAnswers(machines, (str(os.getuid()), str(os.getgid()), user_name()), offsets)
-            yield from results_of((USER, CLOCK), job, names)
+            unknown = nodes.ClockOffset()
+            offsets = {machine.node: step.offsets.get(task, unknown) for task, machine in enumerate(machines)}
+            job = nodes.JobAnswers(machines, (str(os.getuid()), str(os.getgid()), user_name()), offsets)
+            yield from results_of((nodes.USER, nodes.CLOCK), job, names)
             found = [each for folder in folder_answers(asked, machines, self.token, self.examination.stop)
-                     for each in folder_results(folder, names)]  # fmt: skip
+                     for each in nodes.folder_results(folder, names)]  # fmt: skip
             yield from found
             return (WRONG, "folder results") not in {(each.state, each.subject) for each in found}
         return False
 
     def _of_environment(
-        self, env: str, settings: Settings, here: ShellAnswers | None, trial: Trial, nodes: int
+        self, env: str, settings: trial.Settings, here: ShellAnswers | None, tried: trial.Trial, count: int
     ) -> Iterator[DoctorResult]:
         """Test the environment ``env``. ``here``: the answers of this machine."""
         variables = dict(settings.get("env_vars", ()))
         default = os.environ.get("SLURM_MPI_TYPE") or self.partition.slurm.config.get("MpiDefault", "")
-        silence = trial.silence or ("" if env in trial.answers else "the job's output does not mention it")
-        if trial.refused:
-            silence = f"Slurm refuses a job of {trial.ranks} ranks on {nodes} nodes: {silence}"
+        silence = tried.silence or ("" if env in tried.answers else "the job's output does not mention it")
+        if tried.refused:
+            silence = f"Slurm refuses a job of {tried.ranks} ranks on {count} nodes: {silence}"
         answers = EnvironmentAnswers(
-            node=trial.answers.get(env, ShellAnswers()),
+            node=tried.answers.get(env, ShellAnswers()),
             here=here,
             silence=silence,
-            silence_remedy=(remedy_at(self.examination.site, silence) or _CORRECT_ACCESS) if trial.refused else "",
-            builders=builders(settings),
+            silence_remedy=(remedy_at(self.examination.site, silence) or _CORRECT_ACCESS) if tried.refused else "",
+            builders=trial.builders(settings),
             builds_here=not _BUILT.isdisjoint(settings["features"]),
             builds_on_nodes=bool(settings.get("extras", {}).get("to_build")),
             modules=settings.get("modules", ()),
             launcher=self.group.first.launcher,
-            command=trial.command,
+            command=tried.command,
             offered=self.partition.slurm.mpi_types,
             plug_in=str(variables.get("SLURM_MPI_TYPE") or default),
-            nodes=nodes,
-            ranks=trial.ranks,
+            nodes=count,
+            ranks=tried.ranks,
         )
         yield from environments.COMPILERS.results(answers, (env,))
         tests = (environments.MPI,) if silence else (*environments.NODE_TESTS, environments.MPI)
         for name, features in self.group.offered[env].items():
-            of_partition = answers._replace(programs=needed_programs(settings, features))
+            of_partition = answers._replace(programs=trial.needed_programs(settings, features))
             yield from results_of(tests, of_partition, (f"{name}+{env}",))

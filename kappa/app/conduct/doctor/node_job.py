@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import IO
 
 from kappa.app.conduct.node_commands import NodeCommands
-from kappa.app.survey.doctor.folders import ANSWERED, WORK, AskedFolder, Folder, FolderAnswers, room_results
-from kappa.app.survey.doctor.machines import ClockOffset, MachineAnswer, parse, question
+from kappa.app.survey.doctor import nodes
+from kappa.app.survey.doctor.nodes import AskedFolder, ClockOffset, Folder, FolderAnswers, MachineAnswer
 from kappa.app.survey.doctor.results import DoctorResult, DoctorTest
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.folders import results_folder
@@ -171,7 +171,7 @@ def work_folders(site: SiteDescription, token: str) -> Iterator[list[AskedFolder
             make_folder(folder)
             write_atomically(folder / "login", f"{token}\n")
             write_atomically(folder / "run", _RUN, 0o700)
-        yield [AskedFolder(WORK, str(folder), name, str(folder.parent)) for name, folder in work.items()]
+        yield [AskedFolder(nodes.WORK, str(folder), name, str(folder.parent)) for name, folder in work.items()]
     finally:
         for folder in work.values():
             shutil.rmtree(folder, ignore_errors=True)
@@ -182,16 +182,16 @@ def work_folders(site: SiteDescription, token: str) -> Iterator[list[AskedFolder
 
 def room_here(work: Sequence[AskedFolder], token: str, commands: NodeCommands) -> list[DoctorResult]:
     """Test the free space in the work folders, as this machine sees it."""
-    command, given = question(token, "login", 1, work)
+    command, given = nodes.question(token, "login", 1, work)
     environment = {**commands.environment, "SLURMD_NODENAME": socket.gethostname()}
     output = ""
     with contextlib.suppress(subprocess.TimeoutExpired):
         output, _, _ = ask(command, environment, _HERE_S, f"{given}end\n")
-    machine, found = parse(output.splitlines()), []
+    machine, found = nodes.parse(output.splitlines()), []
     for number, asked in enumerate(work):
         answers = FolderAnswers(asked, {machine.node or THIS_MACHINE: machine.folders.get(number, Folder())})
-        found += DoctorTest("folder {}", ANSWERED).results(answers, (THIS_MACHINE,), asked.name)
-        found += room_results(answers, (THIS_MACHINE,))
+        found += DoctorTest("folder {}", nodes.ANSWERED).results(answers, (THIS_MACHINE,), asked.name)
+        found += nodes.room_results(answers, (THIS_MACHINE,))
     return found
 
 
@@ -205,20 +205,20 @@ def folder_answers(
     for number, folder in enumerate(asked):
         by_node = {machine.node: machine.folders.get(number, Folder()) for machine in machines}
         wrote = [node for node, there in by_node.items() if there.token == token and there.writes == "yes"]
-        seen = _visible(pathlib.Path(folder.path), wrote, token, stop) if folder.kind == WORK else ()
+        seen = _visible(pathlib.Path(folder.path), wrote, token, stop) if folder.kind == nodes.WORK else ()
         yield FolderAnswers(folder, by_node, str(os.getuid()), token, seen)
 
 
-def _visible(folder: pathlib.Path, nodes: Collection[str], token: str, stop: Stop) -> list[str]:
-    """Return the ``nodes`` whose complete file is visible here. A file server may need a while."""
+def _visible(folder: pathlib.Path, names: Collection[str], token: str, stop: Stop) -> list[str]:
+    """Return the nodes ``names`` whose complete file is visible here. A file server may need a while."""
     deadline = time.monotonic() + _VISIBLE_S
     while True:
         # A change by this client makes NFS read the folder again.
         look = folder / ".look"
         look.touch()
         look.unlink(missing_ok=True)  # other threads do the same at the same time
-        seen = [node for node in nodes if _first_word(folder / f"node-{node}") == token]
-        if len(seen) == len(nodes) or time.monotonic() > deadline:
+        seen = [node for node in names if _first_word(folder / f"node-{node}") == token]
+        if len(seen) == len(names) or time.monotonic() > deadline:
             return seen
         stop.check()
         time.sleep(0.2)

@@ -79,7 +79,7 @@ class EnvironmentAnswers(NamedTuple):
     ``silence``: why the node gave no answer, empty if it did, with a remedy if Slurm refused the job. ``builders``: the
     compilers for C and C++, and CMake. ``builds_here``, ``builds_on_nodes``: whether checks build there. ``programs``:
     for each feature, alternative programs: at least one must exist. ``launcher``, ``command``: they started ``ranks``
-    ranks on ``nodes`` nodes. ``offered``: the plug-ins of srun. ``plug_in``: that of the environment.
+    ranks on ``nodes`` nodes. ``offered``: the plug-ins of srun. ``plug_in``: the environment's.
     """
 
     node: ShellAnswers = ShellAnswers()
@@ -133,13 +133,6 @@ def _single_ranks(of: EnvironmentAnswers) -> str:
     return f"`{of.command}` started {ranks}: {library} does not find its launcher"
 
 
-def _ended(of: EnvironmentAnswers) -> str | None:
-    if of.node.status == 0 and len(of.node.ranks) == of.ranks:
-        return None
-    messages = f": {of.node.messages}" if of.node.messages else ""
-    return f"`{of.command}` ended with status {of.node.status}, {of.answered}{messages}"
-
-
 def _groups(of: EnvironmentAnswers) -> str:
     sizes = {rank.size for rank in of.node.ranks}
     if sizes == {of.ranks} and {rank.number for rank in of.node.ranks} == set(range(of.ranks)):
@@ -164,14 +157,8 @@ def _launch(of: EnvironmentAnswers) -> str:
     return f"`srun --mpi=list` has {plug_ins}: {ways}"
 
 
-def _connected(of: EnvironmentAnswers) -> str:
-    version = f" ({of.node.mpi_version})" if of.node.mpi_version else ""
-    return f"{of.launcher} connects {of.ranks} ranks on {of.nodes} nodes{version}"
-
-
 #: The compilers on this machine, which builds the suite's programs.
-COMPILERS = _Test(
-    "compilers",
+COMPILERS = _Test("compilers",
     Rule(lambda of: of.here is None and "compiling an MPI program did not end in time", state=UNTOLD),
     Rule(lambda of: bool(of.of_here.modules) and f"modules {', '.join(of.of_here.modules)} do not load on this machine",
          _LOAD),
@@ -185,8 +172,7 @@ COMPILERS = _Test(
 )  # fmt: skip
 #: The tests of a node that answered.
 NODE_TESTS = (
-    _Test(
-        "compilers on nodes",
+    _Test("compilers on nodes",
         # Users build with the compilers. CMake builds the suite's programs, on this machine.
         Rule(lambda of: of.builds_on_nodes and (missing := of.node.without(of.builders[:2]))
              and f"there is no {missing} on PATH of a node, but `to_build` says that builds run there",
@@ -195,27 +181,21 @@ NODE_TESTS = (
              [f"this machine builds the programs, and a node has no {missing}", *of.other_versions]),
              state=NOT_APPLICABLE),
         right=lambda of: "; ".join([f"{', '.join(of.builders)} are on PATH of a node", *of.other_versions]),
-        applies=lambda of: of.builds_here or of.builds_on_nodes,
-    ),
-    _Test(
-        "modules",
+        applies=lambda of: of.builds_here or of.builds_on_nodes),
+    _Test("modules",
         Rule(lambda of: bool(of.node.modules)
              and f"{', '.join(of.node.modules)} does not load on a node: {of.node.messages or 'no reason given'}",
              "try `module spider` or `module avail` on the node; correct `modules` or `modules_system`"),
         right=lambda of: f"{', '.join(of.modules)} load on a node",
-        applies=lambda of: of.modules,
-    ),
-    _Test(
-        "programs",
+        applies=lambda of: of.modules),
+    _Test("programs",
         Rule(_missing_programs,
              "name its folder by `path`, or its module by `modules`, of the environment; or remove the feature"),
         right=lambda _: "the programs of each feature are on PATH of a node",
-        applies=lambda of: of.programs,
-    ),
+        applies=lambda of: of.programs),
 )  # fmt: skip
 #: Whether all ranks were in one MPI_COMM_WORLD.
-MPI = _Test(
-    "MPI",
+MPI = _Test("MPI",
     Rule(lambda of: of.silence_remedy and of.silence, lambda of: of.silence_remedy),
     Rule(lambda of: of.silence, state=UNTOLD),
     Rule(lambda of: of.node.status is None and "the environment has no MPI compiler, on this machine or on a node",
@@ -223,7 +203,9 @@ MPI = _Test(
     Rule(_single_ranks, _launch),
     Rule(lambda of: of.node.status == _TIMED_OUT
          and f"`{of.command}` hangs with {library_of(of.node.mpi_version) or 'MPI'}, {of.answered}", _launch),
-    Rule(_ended, _launch),
+    Rule(lambda of: (of.node.status != 0 or len(of.node.ranks) != of.ranks)
+         and f"`{of.command}` ended with status {of.node.status}, {of.answered}"
+         + (f": {of.node.messages}" if of.node.messages else ""), _launch),
     Rule(_groups, _launch),
     Rule(lambda of: {rank.sum for rank in of.node.ranks} != {of.ranks} and "a sum over all ranks is wrong",
          "the MPI library or its transport is broken: try another"),
@@ -232,5 +214,6 @@ MPI = _Test(
          lambda of: f"{of.launcher} does not know Slurm's nodes: use `launcher: srun` of the partition, or a library"
          " that supports Slurm"),
     Rule(lambda of: of.ranks == 1 and "a single rank cannot show whether ranks connect", state=UNTOLD),
-    right=_connected,
+    right=lambda of: f"{of.launcher} connects {of.ranks} ranks on {of.nodes} nodes"
+    + (f" ({of.node.mpi_version})" if of.node.mpi_version else ""),
 )  # fmt: skip
