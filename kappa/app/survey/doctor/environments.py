@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kappa.app.survey.doctor.results import NOT_APPLICABLE, UNTOLD, DoctorTest, Rule
+from kappa.app.survey.doctor.results import NOT_APPLICABLE, UNTOLD, DoctorTest, Must
 from kappa.app.survey.mpi import library_of, starting
 from kappa.core.ground.clean_text import clean, one_line
 
@@ -159,12 +159,12 @@ def _launch(of: EnvironmentAnswers) -> str:
 
 #: The compilers on this machine, which builds the suite's programs.
 COMPILERS = _Test("compilers",
-    Rule(lambda of: of.here is None and "compiling an MPI program did not end in time", state=UNTOLD),
-    Rule(lambda of: bool(of.of_here.modules) and f"modules {', '.join(of.of_here.modules)} do not load on this machine",
+    Must(lambda of: of.here is None and "compiling an MPI program did not end in time", state=UNTOLD),
+    Must(lambda of: bool(of.of_here.modules) and f"modules {', '.join(of.of_here.modules)} do not load on this machine",
          _LOAD),
-    Rule(lambda of: (missing := of.of_here.without(of.builders))
+    Must(lambda of: (missing := of.of_here.without(of.builders))
          and f"there is no {missing} on this machine, which builds the programs", _LOAD),
-    Rule(lambda of: not of.of_here.compiled
+    Must(lambda of: not of.of_here.compiled
          and f"{of.builders[0]} does not compile an MPI program: {of.of_here.messages}",
          "install the library's development package"),
     right=lambda of: "{} compiles an MPI program on this machine; {} and {} are on PATH".format(*of.builders),
@@ -174,46 +174,46 @@ COMPILERS = _Test("compilers",
 NODE_TESTS = (
     _Test("compilers on nodes",
         # Users build with the compilers. CMake builds the suite's programs, on this machine.
-        Rule(lambda of: of.builds_on_nodes and (missing := of.node.without(of.builders[:2]))
+        Must(lambda of: of.builds_on_nodes and (missing := of.node.without(of.builders[:2]))
              and f"there is no {missing} on PATH of a node, but `to_build` says that builds run there",
              "load or install it, and name it by `modules` or `path` of the environment; or remove `to_build`"),
-        Rule(lambda of: (missing := of.node.without(of.builders)) and "; ".join(
+        Must(lambda of: (missing := of.node.without(of.builders)) and "; ".join(
              [f"this machine builds the programs, and a node has no {missing}", *of.other_versions]),
              state=NOT_APPLICABLE),
         right=lambda of: "; ".join([f"{', '.join(of.builders)} are on PATH of a node", *of.other_versions]),
         applies=lambda of: of.builds_here or of.builds_on_nodes),
     _Test("modules",
-        Rule(lambda of: bool(of.node.modules)
+        Must(lambda of: bool(of.node.modules)
              and f"{', '.join(of.node.modules)} does not load on a node: {of.node.messages or 'no reason given'}",
              "try `module spider` or `module avail` on the node; correct `modules` or `modules_system`"),
         right=lambda of: f"{', '.join(of.modules)} load on a node",
         applies=lambda of: of.modules),
     _Test("programs",
-        Rule(_missing_programs,
+        Must(_missing_programs,
              "name its folder by `path`, or its module by `modules`, of the environment; or remove the feature"),
         right=lambda _: "the programs of each feature are on PATH of a node",
         applies=lambda of: of.programs),
 )  # fmt: skip
 #: Whether all ranks were in one MPI_COMM_WORLD.
 MPI = _Test("MPI",
-    Rule(lambda of: of.silence_remedy and of.silence, lambda of: of.silence_remedy),
-    Rule(lambda of: of.silence, state=UNTOLD),
-    Rule(lambda of: of.node.status is None and "the environment has no MPI compiler, on this machine or on a node",
+    Must(lambda of: of.silence_remedy and of.silence, lambda of: of.silence_remedy),
+    Must(lambda of: of.silence, state=UNTOLD),
+    Must(lambda of: of.node.status is None and "the environment has no MPI compiler, on this machine or on a node",
          "name one by `cc` of the environment, or load its module", UNTOLD),
-    Rule(_single_ranks, _launch),
-    Rule(lambda of: of.node.status == _TIMED_OUT
+    Must(_single_ranks, _launch),
+    Must(lambda of: of.node.status == _TIMED_OUT
          and f"`{of.command}` hangs with {library_of(of.node.mpi_version) or 'MPI'}, {of.answered}", _launch),
-    Rule(lambda of: (of.node.status != 0 or len(of.node.ranks) != of.ranks)
+    Must(lambda of: (of.node.status != 0 or len(of.node.ranks) != of.ranks)
          and f"`{of.command}` ended with status {of.node.status}, {of.answered}"
          + (f": {of.node.messages}" if of.node.messages else ""), _launch),
-    Rule(_groups, _launch),
-    Rule(lambda of: {rank.sum for rank in of.node.ranks} != {of.ranks} and "a sum over all ranks is wrong",
+    Must(_groups, _launch),
+    Must(lambda of: {rank.sum for rank in of.node.ranks} != {of.ranks} and "a sum over all ranks is wrong",
          "the MPI library or its transport is broken: try another"),
-    Rule(lambda of: len(hosts := {rank.host for rank in of.node.ranks}) != of.nodes
+    Must(lambda of: len(hosts := {rank.host for rank in of.node.ranks}) != of.nodes
          and f"all ranks ran on {', '.join(sorted(hosts))}, but the job has {of.nodes} nodes",
          lambda of: f"{of.launcher} does not know Slurm's nodes: use `launcher: srun` of the partition, or a library"
          " that supports Slurm"),
-    Rule(lambda of: of.ranks == 1 and "a single rank cannot show whether ranks connect", state=UNTOLD),
+    Must(lambda of: of.ranks == 1 and "a single rank cannot show whether ranks connect", state=UNTOLD),
     right=lambda of: f"{of.launcher} connects {of.ranks} ranks on {of.nodes} nodes"
     + (f" ({of.node.mpi_version})" if of.node.mpi_version else ""),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, convert, json
 
-from kappa.app.survey.doctor.results import UNTOLD, WRONG, DoctorResult, DoctorTest, Rule, results_of
+from kappa.app.survey.doctor.results import UNTOLD, WRONG, DoctorResult, DoctorTest, Must, results_of
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.node_lists import folded
 from kappa.node import packed
@@ -194,15 +194,15 @@ def _wrong_clock(job: JobAnswers) -> str:
 
 
 USER = DoctorTest[JobAnswers]("user",
-    Rule(_other_user, f"files of jobs would belong to another user: {ADMINISTRATOR} for one directory of users"
+    Must(_other_user, f"files of jobs would belong to another user: {ADMINISTRATOR} for one directory of users"
          " (LDAP, /etc/passwd)"),
-    Rule(lambda job: (silent := folded(each.node for each in job.machines if not any(each.user)))
+    Must(lambda job: (silent := folded(each.node for each in job.machines if not any(each.user)))
          and f"{silent} did not answer in time", "try `id` on the node", UNTOLD),
     right=lambda job: f"{job.user[2]} has the same numbers on the nodes and on this machine",
 )  # fmt: skip
 CLOCK = DoctorTest[JobAnswers]("clock",
-    Rule(_wrong_clock, f"see `chronyc tracking` or `timedatectl` on the node; {ADMINISTRATOR} for NTP"),
-    Rule(lambda job: (vague := folded(node for node, offset in job.offsets.items() if offset.width > 2 * MOST_CLOCK_S))
+    Must(_wrong_clock, f"see `chronyc tracking` or `timedatectl` on the node; {ADMINISTRATOR} for NTP"),
+    Must(lambda job: (vague := folded(node for node, offset in job.offsets.items() if offset.width > 2 * MOST_CLOCK_S))
          and f"{vague} answered too slowly", "try again when the nodes are less busy", UNTOLD),
     right=lambda _: f"nodes are within {MOST_CLOCK_S:g} s of this machine",
 )  # fmt: skip
@@ -231,7 +231,7 @@ def _type(folder: Folder) -> str:
 
 def _rule(
     is_odd: Callable[[FolderAnswers, Folder], object], finding: str, remedy: str, state: str = WRONG
-) -> Rule[FolderAnswers]:
+) -> Must[FolderAnswers]:
     """Return a rule for the folder on each node.
 
     :param is_odd: whether the folder breaks the rule.
@@ -252,7 +252,7 @@ def _rule(
             program="lfs" if folder.mount[0] == "lustre" else "quota",
         )  # fmt: skip
 
-    return Rule(functools.partial(filled, finding), functools.partial(filled, remedy), state)
+    return Must(functools.partial(filled, finding), functools.partial(filled, remedy), state)
 
 
 def _written(of: FolderAnswers) -> str:
@@ -273,7 +273,7 @@ WORK_FOLDER = _Test("folder {}", ANSWERED,
     _rule(lambda of, folder: folder.owner.partition(":")[0] != of.user,
           "files that {nodes} writes into {asked.shown} belong to {folder.owner}, not to {user}",
           "export it without root_squash and with one directory of users, or run as a plain user"),
-    Rule(lambda of: (nodes := folded(set(of.by_node) - set(of.seen_here)))
+    Must(lambda of: (nodes := folded(set(of.by_node) - set(of.seen_here)))
          and f"this machine does not see what {nodes} wrote into {of.asked.shown}",
          "the node has another file system there, or the server shows new files late: use another folder"),
     _rule(lambda _, folder: folder.runs != _RUNS,

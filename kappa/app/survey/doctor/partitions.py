@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kappa.app.survey.doctor.results import NOT_APPLICABLE, UNTOLD, DoctorTest, Rule
+from kappa.app.survey.doctor.results import NOT_APPLICABLE, UNTOLD, DoctorTest, Must
 from kappa.app.survey.records import node_names
 from kappa.app.survey.slurm import (
     CHECKS_ASK_S,
@@ -166,83 +166,83 @@ def _most_jobs(partition: PartitionAnswers) -> int | None:
 
 
 LOCAL_TESTS: tuple[_Test, ...] = (
-    DoctorTest("nodes", Rule(lambda _: "its jobs run on this machine, as ReFrame does", state=NOT_APPLICABLE),
+    DoctorTest("nodes", Must(lambda _: "its jobs run on this machine, as ReFrame does", state=NOT_APPLICABLE),
         applies=lambda of: of.described.launcher != _SIMULATOR),
     DoctorTest("SimGrid",
-        Rule(lambda of: not shutil.which(_SIMULATOR) and "smpirun, which simulates the partition, is not on PATH",
+        Must(lambda of: not shutil.which(_SIMULATOR) and "smpirun, which simulates the partition, is not on PATH",
              "`apt install libsimgrid-dev`, or `spack install simgrid`"),
         right=lambda _: "smpirun is installed; the partition is simulated, without Slurm",
         applies=lambda of: of.described.launcher == _SIMULATOR),
 )  # fmt: skip
 #: The tests of a partition whose jobs Slurm runs.
 TESTS: tuple[_Test, ...] = (
-    DoctorTest("reservation", Rule(lambda of: of.no_reservation, "correct `--reservation` in `access` of site.yaml")),
+    DoctorTest("reservation", Must(lambda of: of.no_reservation, "correct `--reservation` in `access` of site.yaml")),
     DoctorTest("nodes",
-        Rule(lambda of: not of.nodes and f"Slurm has no partition {of.slurm_name} with these nodes{of.inside}",
+        Must(lambda of: not of.nodes and f"Slurm has no partition {of.slurm_name} with these nodes{of.inside}",
              "`sinfo -s` lists the partitions; correct `slurm_partition` in site.yaml"),
-        Rule(lambda of: len(of.nodes) != of.described.nodes and f"site.yaml says {of.described.nodes}, Slurm has"
+        Must(lambda of: len(of.nodes) != of.described.nodes and f"site.yaml says {of.described.nodes}, Slurm has"
              f" {len(of.nodes)}{of.inside}: {of.names_of(lambda _: True)}",
              lambda of: f"`nodes: {len(of.nodes)}`{' and `slurm_nodes`' if of.inside else ''} in site.yaml"),
         right=lambda of: f"{of.described.nodes}, as site.yaml says"
         + (f"; out of service: {out}" if (out := of.names_of(lambda node: not node.condition.in_service))
            else ", all in service")),
     DoctorTest("cores",
-        Rule(lambda of: of.odd_nodes(of.described.cores_of_node, lambda node: node.cores_for_jobs),
+        Must(lambda of: of.odd_nodes(of.described.cores_of_node, lambda node: node.cores_for_jobs),
              f"correct `cores` or `processor` in site.yaml (`{NODES}`), or Slurm's NodeName line"),
         right=lambda of: f"{of.described.cores_of_node} {_PER_NODE}",
         applies=lambda of: of.nodes and of.described.cores_of_node is not None),
     DoctorTest("memory",
-        Rule(lambda of: bool(of.described.shared_host) and "nodes share the memory of one machine",
+        Must(lambda of: bool(of.described.shared_host) and "nodes share the memory of one machine",
              state=NOT_APPLICABLE),
-        Rule(lambda of: of.least_memory.memory_for_jobs_mib <= UNSTATED_MEMORY_MIB and "slurm.conf states no memory",
+        Must(lambda of: of.least_memory.memory_for_jobs_mib <= UNSTATED_MEMORY_MIB and "slurm.conf states no memory",
              state=NOT_APPLICABLE),
-        Rule(_less_memory, "lower `memory_gib_per_node` in site.yaml, or correct RealMemory in slurm.conf"),
+        Must(_less_memory, "lower `memory_gib_per_node` in site.yaml, or correct RealMemory in slurm.conf"),
         right=lambda of: f"{of.described.memory_gib_per_node or 0:g} GiB {_PER_NODE}; Slurm gives jobs as much",
         applies=lambda of: of.nodes and of.described.memory_gib_per_node is not None),
     DoctorTest("GPUs",
-        Rule(lambda of: of.odd_nodes(of.described.gpus_per_node, _gpus),
+        Must(lambda of: of.odd_nodes(of.described.gpus_per_node, _gpus),
              "correct `gpus_per_node` in site.yaml, or gres.conf of the node"),
         right=lambda of: f"{of.described.gpus_per_node} {_PER_NODE}",
         applies=lambda of: of.nodes and of.described.gpus_per_node is not None),
     DoctorTest("largest job",
-        Rule(lambda of: of.scales_beyond(of.limits and of.limits.most_nodes, operator.gt), _LEAVE_OUT)),
+        Must(lambda of: of.scales_beyond(of.limits and of.limits.most_nodes, operator.gt), _LEAVE_OUT)),
     DoctorTest("smallest job",
-        Rule(lambda of: of.scales_beyond(of.limits and of.limits.least_nodes, operator.lt), _LEAVE_OUT)),
+        Must(lambda of: of.scales_beyond(of.limits and of.limits.least_nodes, operator.lt), _LEAVE_OUT)),
     DoctorTest("longest job",
-        Rule(lambda of: _duration_s(of.described.max_time) > of.longest_s and f"Slurm's limit is {of.longest}"
+        Must(lambda of: _duration_s(of.described.max_time) > of.longest_s and f"Slurm's limit is {of.longest}"
              f" ({PARTITIONS}), and `max_time` lets jobs ask for {of.described.max_time}",
              lambda of: f"`max_time: {of.longest}` in site.yaml"),
-        Rule(lambda of: not of.described.max_time and of.longest_s < CHECKS_ASK_S
+        Must(lambda of: not of.described.max_time and of.longest_s < CHECKS_ASK_S
              and f"Slurm's limit is {of.longest} ({PARTITIONS}), checks ask for {max_time(CHECKS_ASK_S)}",
              lambda of: f"set `max_time: {of.longest}` in site.yaml, or name a partition or QOS for longer jobs"),
         right=lambda of: f"Slurm's limit: {of.longest}"
         + (f"; jobs ask for {of.described.max_time} at most (`max_time`)" if of.described.max_time else ""),
         applies=lambda of: of.limits),
     DoctorTest("jobs at a time",
-        Rule(lambda of: not _enforces_limits(of.slurm.config) and "Slurm enforces no limits of accounts",
+        Must(lambda of: not _enforces_limits(of.slurm.config) and "Slurm enforces no limits of accounts",
              state=NOT_APPLICABLE),
-        Rule(lambda of: of.associations is None and "sacctmgr does not list your associations",
+        Must(lambda of: of.associations is None and "sacctmgr does not list your associations",
              "ask the cluster's administrator for MaxSubmitJobs", UNTOLD),
-        Rule(lambda of: (most := _most_jobs(of)) is not None and of.described.max_jobs > most
+        Must(lambda of: (most := _most_jobs(of)) is not None and of.described.max_jobs > most
              and f"your account may have {most} jobs at a time, site.yaml says {of.described.max_jobs}",
              lambda of: f"`max_jobs: {_most_jobs(of)}` of the partition"),
         right=lambda _: "your account allows as many as site.yaml says"),
     DoctorTest("accounting",
-        Rule(lambda of: of.described.scheduler != "slurm" and "`scheduler: squeue` does not need it",
+        Must(lambda of: of.described.scheduler != "slurm" and "`scheduler: squeue` does not need it",
              state=NOT_APPLICABLE),
-        Rule(lambda of: of.no_accounting and f"it does not tell the states of jobs: {of.no_accounting}",
+        Must(lambda of: of.no_accounting and f"it does not tell the states of jobs: {of.no_accounting}",
              WITHOUT_ACCOUNTING),
         right=lambda _: "sacct tells the states of jobs"),
     DoctorTest("environments",
-        Rule(lambda of: of.installed_only and f"{of.not_installed}: not installed, and `installed_only` in site.yaml",
+        Must(lambda of: of.installed_only and f"{of.not_installed}: not installed, and `installed_only` in site.yaml",
              state=NOT_APPLICABLE),
-        Rule(lambda of: f"{of.not_installed}: not yet installed",
+        Must(lambda of: f"{of.not_installed}: not yet installed",
              "the first run installs it; so does `kappa spack install`", UNTOLD),
         applies=lambda of: of.not_installed),
 )  # fmt: skip
 JOBS = DoctorTest[PartitionAnswers]("jobs",
-    Rule(lambda of: of.refusal_remedy is None and of.refusal and f"Slurm refuses a small job: {of.refusal}",
+    Must(lambda of: of.refusal_remedy is None and of.refusal and f"Slurm refuses a small job: {of.refusal}",
          "try it by hand with sbatch", UNTOLD),
-    Rule(lambda of: of.refusal and f"Slurm refuses your jobs: {of.refusal}", lambda of: of.refusal_remedy or ""),
+    Must(lambda of: of.refusal and f"Slurm refuses your jobs: {of.refusal}", lambda of: of.refusal_remedy or ""),
     right=lambda _: "Slurm accepts your jobs (sbatch --test-only)",
 )  # fmt: skip

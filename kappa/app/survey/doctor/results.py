@@ -36,7 +36,7 @@ def result(state: str, subject: str, places: Sequence[str], finding: str, remedy
 
 
 @dataclass(frozen=True)
-class Rule(Generic[Answers]):
+class Must(Generic[Answers]):
     """A rule that must hold.
 
     ``finding``: returns how the answers break the rule; nothing if they do not. ``state``: the state of a test whose
@@ -56,7 +56,7 @@ class DoctorTest(Generic[Answers]):
     """
 
     def __init__(
-        self, subject: str, *rules: Rule[Answers], right: Callable[[Answers], str] | None = None,
+        self, subject: str, *rules: Must[Answers], right: Callable[[Answers], str] | None = None,
         applies: Callable[[Answers], object] = lambda _: True,
     ) -> None:  # fmt: skip
         self.subject, self.rules, self.right, self.applies = subject, rules, right, applies
