@@ -24,14 +24,14 @@ import argparse
 import sys
 
 from kappa.app.command.arguments import CommandParser, add_json, add_site, alone, whole, write_json
-from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
+from kappa.app.survey.doctor.results import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, DoctorResult, status
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
 from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import stopping
 
 _NODES, _WAIT_S = 2, 120.0
-_WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
+_VERDICTS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
 
 
 def add_arguments(to: CommandParser) -> None:
@@ -61,26 +61,26 @@ def run(options: argparse.Namespace) -> int:
     folder = site_folder(options.site)
     with cluster_up(folder), stopping() as stop:
         site = describe(folder)
-        matters = Examination(site, options.nodes, options.wait, stop, _tell).matters()
-    found = status(matters)
+        results = Examination(site, options.nodes, options.wait, stop, _tell).results()
+    verdict = status(results)
     if not alone(options.json):
-        _show(matters, found, quiet=options.quiet)
-    told = [
-        {"state": one.state, "subject": one.subject, "places": list(map(clean, one.places)), "found": clean(one.found),
-         "remedy": clean(one.remedy)} for one in matters
+        _show(results, verdict, quiet=options.quiet)
+    matters = [
+        {"state": each.state, "subject": each.subject, "places": list(map(clean, each.places)),
+         "found": clean(each.finding), "remedy": clean(each.remedy)} for each in results
     ]  # fmt: skip
-    write_json(options.json, {"site": site.name, "verdict": _WORDS[found], "matters": told})
-    return found
+    write_json(options.json, {"site": site.name, "verdict": _VERDICTS[verdict], "matters": matters})
+    return verdict
 
 
-def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:
-    for one in matters:
-        if not quiet or one.state in (WRONG, UNTOLD):
-            print(clean(one.line))
-    of = {state: sum(one.state == state for one in matters) for state in SIGNS}
-    sign = SIGNS[{PASS: RIGHT, FAIL: WRONG, INCOMPLETE: UNTOLD}[found]]
+def _show(results: list[DoctorResult], verdict: int, *, quiet: bool) -> None:
+    for each in results:
+        if not quiet or each.state in (WRONG, UNTOLD):
+            print(clean(each.line))
+    of = {state: sum(each.state == state for each in results) for state in SIGNS}
+    sign = SIGNS[{PASS: RIGHT, FAIL: WRONG, INCOMPLETE: UNTOLD}[verdict]]
     counts = f"{counted(of[RIGHT], 'test')} right, {of[WRONG]} wrong, {of[UNTOLD]} could not be tested"
-    print(f"{sign} {_WORDS[found]}: {counts}", flush=True)
+    print(f"{sign} {_VERDICTS[verdict]}: {counts}", flush=True)
 
 
 def _tell(words: str) -> None:

@@ -166,7 +166,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
 
     :raises InputError: Slurm does not answer, or its answer cannot be read.
     """
-    config, nodes, partitions, mpi_types, _ = slurm.SlurmFacts.asked(asker.slurm)
+    config, nodes, partitions, mpi_types = slurm.SlurmFacts.asked(asker.slurm)
     accounting = config.get("AccountingStorageType", "")
     switches = _switches(asker, config)
     caller = _caller(asker, access, partitions, config.get("ClusterName", ""))

@@ -215,13 +215,12 @@ class Switch(NamedTuple):
 
 
 class SlurmFacts(NamedTuple):
-    """The answers of Slurm's commands. ``reservations``: those that partitions of the site name in ``access``."""
+    """The answers of Slurm's commands."""
 
     config: dict[str, str]
     nodes: list[SlurmNode]
     partitions: list[SlurmPartition]
     mpi_types: tuple[str, ...]
-    reservations: Mapping[str, Reservation] = {}
 
     @classmethod
     def asked(cls, run: Callable[[str], str]) -> "SlurmFacts":

@@ -6,9 +6,11 @@ import subprocess
 
 import pytest
 
-from kappa.app.survey.doctor import matters, nodes, promises, worlds
-from kappa.app.survey.doctor.matters import RIGHT, UNTOLD, WRONG
-from kappa.app.survey.doctor.nodes import Asked, Offset
+from kappa.app.survey.doctor import environments, nodes, partitions, results
+from kappa.app.survey.doctor.environments import EnvironmentAnswers
+from kappa.app.survey.doctor.nodes import AskedFolder, ClockOffset, FolderAnswers, JobAnswers
+from kappa.app.survey.doctor.partitions import PartitionAnswers
+from kappa.app.survey.doctor.results import NOT_APPLICABLE, RIGHT, UNTOLD, WRONG
 from kappa.app.survey.slurm import SlurmFacts, parse_mpi_types, parse_nodes, parse_partitions
 from kappa.core.sites.description import Cores, Partition
 from tests.unit.survey.clusters import node, partition
@@ -17,11 +19,11 @@ from tests.waiting import PATIENCE_S
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 TOKEN = "0123456789abcdef"
 ASKED = [
-    Asked("work", "/w/kappa-doctor", ".kappa", "/w"),
-    Asked("own", "/scratch", "scratch", "/scratch"),
-    Asked("parallel", "/scratch", "shared", "/scratch"),
-    Asked("parallel", "/shared", "lustre_hdd", "/shared"),
-    Asked("any", "/missing", "nvme", "/missing"),
+    AskedFolder("work", "/w/kappa-doctor", ".kappa", "/w"),
+    AskedFolder("own", "/scratch", "scratch", "/scratch"),
+    AskedFolder("parallel", "/scratch", "shared", "/scratch"),
+    AskedFolder("parallel", "/shared", "lustre_hdd", "/shared"),
+    AskedFolder("any", "/missing", "nvme", "/missing"),
 ]
 OPEN_MPI = "mpirun (Open MPI) 4.1.4"
 RECORDED = (DATA / "doctor/embedded-nodes.txt").read_text().splitlines()
@@ -32,9 +34,17 @@ def recorded(change=lambda line: line):
     return [nodes.parse(change(line[3:]) for line in RECORDED if line.startswith(f"{task}: ")) for task in (0, 1)]
 
 
-def judged(machines, here=("node1", "node2")):
-    found = nodes.folder_matters(ASKED, machines, "0", {ASKED[0].path: here}, TOKEN, ["cpu"])
-    return {one.subject: one for one in found}
+def judged(answers, here=("node1", "node2")):
+    found = []
+    for number, asked in enumerate(ASKED):
+        by_node = {each.node: each.folders.get(number, nodes.Folder()) for each in answers}
+        found += nodes.folder_results(FolderAnswers(asked, by_node, "0", TOKEN, here), ["cpu"])
+    return {each.subject: each for each in found}
+
+
+def only(found):
+    [one] = found
+    return one
 
 
 def test_what_nodes_tell_of_folders():
@@ -47,8 +57,8 @@ def test_what_nodes_tell_of_folders():
     assert {subject: one.state for subject, one in found.items() if one.state != RIGHT} == {
         "storage shared": WRONG, "storage nvme": WRONG,
     }  # fmt: skip
-    assert "node[1-2] does not see what other nodes write into /scratch (ext4)" in found["storage shared"].found
-    assert "node[1-2] has no folder /missing" in found["storage nvme"].found
+    assert "node[1-2] does not see what other nodes write into /scratch (ext4)" in found["storage shared"].finding
+    assert "node[1-2] has no folder /missing" in found["storage nvme"].finding
 
 
 @pytest.mark.parametrize(
@@ -62,12 +72,12 @@ def test_what_nodes_tell_of_folders():
 )
 def test_a_work_folder_that_nodes_cannot_use(was, now, words, remedy):
     one = judged(recorded(lambda line: line.replace(was, now)))["folder .kappa"]
-    assert one.state == WRONG and words in one.found and remedy in one.remedy
+    assert one.state == WRONG and words in one.finding and remedy in one.remedy
 
 
 def test_what_a_node_wrote_and_this_machine_does_not_see():
     one = judged(recorded(), here=["node1"])["folder .kappa"]
-    assert one.state == WRONG and "what node2 wrote into /w" in one.found
+    assert one.state == WRONG and "what node2 wrote into /w" in one.finding
 
 
 def test_a_folder_that_hangs_is_named():
@@ -75,7 +85,7 @@ def test_a_folder_that_hangs_is_named():
     cut = [line for line in lines if not line.startswith("folder.1.")]
     found = judged([nodes.parse(cut), recorded()[1]])
     assert found["folder .kappa"].state == RIGHT
-    assert "node1 did not answer in time for /scratch" in found["storage scratch"].found
+    assert "node1 did not answer in time for /scratch" in found["storage scratch"].finding
 
 
 @pytest.mark.parametrize(
@@ -93,7 +103,7 @@ def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted)
         place.mkdir()
         (place / "node-n1").symlink_to(victim / "node-n1")
         os.chown(place, 65534, 65534)
-    command, given = nodes.question("token", "job", 1, [Asked("own", str(target), "scratch", str(target))])
+    command, given = nodes.question("token", "job", 1, [AskedFolder("own", str(target), "scratch", str(target))])
     done = subprocess.run(
         command, env={**os.environ, "SLURMD_NODENAME": "n1"}, input=f"{given}end\n", capture_output=True, text=True,
         check=True, timeout=PATIENCE_S,
@@ -105,28 +115,45 @@ def test_place_that_another_user_made_first_is_not_written_to(tmp_path, planted)
 @pytest.mark.parametrize(
     ("offsets", "state", "words"),
     [
-        ({"n1": Offset(-0.01, 0.02), "n2": Offset(-0.4, 0.5)}, RIGHT, "within 1 s"),
-        ({"n1": Offset(-0.01, 0.02), "n2": Offset(1.2, 1.3)}, WRONG, "n2 is 1.2 s or more ahead of this machine"),
-        ({"n1": Offset(-65.0, -64.0)}, WRONG, "n1 is 64.0 s or more behind this machine"),
-        ({"n1": Offset(0.8, 0.9), "n2": Offset(-0.9, -0.8)}, WRONG, "n1 is 1.6 s or more ahead of n2"),
+        ({"n1": ClockOffset(-0.01, 0.02), "n2": ClockOffset(-0.4, 0.5)}, RIGHT, "within 1 s"),
+        (
+            {"n1": ClockOffset(0.0, 0.1), "n2": ClockOffset(1.2, 1.3)},
+            WRONG,
+            "n2 is 1.2 s or more ahead of this machine",
+        ),
+        ({"n1": ClockOffset(-65.0, -64.0)}, WRONG, "n1 is 64.0 s or more behind this machine"),
+        ({"n1": ClockOffset(0.8, 0.9), "n2": ClockOffset(-0.9, -0.8)}, WRONG, "n1 is 1.6 s or more ahead of n2"),
         # However slowly a node answers it is not blamed for that.
-        ({"n1": Offset(-9.0, 0.1)}, UNTOLD, "n1 answered too slowly"),
-        ({"n1": None}, UNTOLD, "n1 answered too slowly"),
+        ({"n1": ClockOffset(-9.0, 0.1)}, UNTOLD, "n1 answered too slowly"),
+        ({"n1": ClockOffset()}, UNTOLD, "n1 answered too slowly"),
     ],
 )
 def test_clocks(offsets, state, words):
-    one = nodes.clock_matter(offsets, ["cpu"])
-    assert one.state == state and words in one.found
+    one = only(nodes.CLOCK.results(JobAnswers([], ("0", "0", "root"), offsets), ["cpu"]))
+    assert one.state == state and words in one.finding
+
+
+def user_result(answers, number):
+    return only(nodes.USER.results(JobAnswers(answers, (number, "100", "root")), ["cpu"]))
 
 
 def test_a_user_of_another_number():
     there = recorded(lambda line: line.replace('user ["0", "0"', 'user ["1005", "100"'))
-    one = nodes.user_matter(there, ("1004", "100", "root"), ["cpu"])
-    assert one.state == WRONG and "root 1005:100 on node1, but root 1004:100 on this machine" in one.found
-    assert nodes.user_matter(there, ("1005", "100", "root"), ["cpu"]).state == RIGHT
+    one = user_result(there, "1004")
+    assert one.state == WRONG and "root 1005:100 on node1, but root 1004:100 on this machine" in one.finding
+    assert user_result(there, "1005").state == RIGHT
     silent = [there[0], nodes.parse(['node "node2"'])]
-    one = nodes.user_matter(silent, ("1005", "100", "root"), ["cpu"])
-    assert one.state == UNTOLD and "node2 did not answer" in one.found
+    one = user_result(silent, "1005")
+    assert one.state == UNTOLD and "node2 did not answer" in one.finding
+
+
+def room(folder):
+    found = nodes.room_results(FolderAnswers(ASKED[1]._replace(name="results"), {"n1": folder}), ["cpu"])
+    return {each.subject: each for each in found}
+
+
+def space_result(*space):
+    return room(nodes.Folder("own", True, space=nodes.Space(*space)))["space in results"]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +178,8 @@ def test_a_user_of_another_number():
     ],
 )  # fmt: skip
 def test_quotas(kind, options, said, state, words):
-    space = nodes.Space(1 << 40, 1 << 39, 1000, 900)
-    folder = nodes.Folder(there=True, mount=(kind, "s", "/p", options), space=space, quota=said)
-    one = nodes.room(folder, "results", ["cpu"])[1]
-    assert one.state == state and words in one.found
+    one = room(nodes.Folder("own", True, mount=(kind, "s", "/p", options), quota=said))["quota in results"]
+    assert one.state == state and words in one.finding
 
 
 @pytest.mark.parametrize(
@@ -162,13 +187,16 @@ def test_quotas(kind, options, said, state, words):
     [((1 << 41, 1 << 30, 0, 0), "1 GiB free of 2 TiB"), ((1 << 40, 1 << 39, 1000, 3), "only 3 of 1000 inodes")],
 )
 def test_a_full_file_system(space, words):
-    one = nodes.room(nodes.Folder(space=nodes.Space(*space)), "results", ["cpu"])[0]
-    assert one.state == WRONG and words in one.found
+    one = space_result(*space)
+    assert one.state == WRONG and words in one.finding
 
 
 def test_a_hundredth_of_petabytes_is_room():
-    one = nodes.room(nodes.Folder(space=nodes.Space(5 << 50, 50 << 40, 10**10, 10**8)), "results", ["cpu"])[0]
-    assert one.state == RIGHT
+    assert space_result(5 << 50, 50 << 40, 10**10, 10**8).state == RIGHT
+
+
+def test_the_space_that_a_node_does_not_tell():
+    assert space_result(0, 0, 0, 0).state == UNTOLD
 
 
 def world(ranks, status=0, version=OPEN_MPI, offers="embedded-mpi", plug_in="pmix", launcher="srun", words=""):
@@ -177,8 +205,11 @@ def world(ranks, status=0, version=OPEN_MPI, offers="embedded-mpi", plug_in="pmi
          *([f"status|{status}"] if status is not None else []), "## end"]
     )  # fmt: skip
     offered = parse_mpi_types((DATA / f"{offers}.txt").read_text())
-    started = worlds.Started(launcher, launcher, offered, plug_in, 2, 4)
-    return worlds.world_matter(worlds.parse(text)["system"], started, ["cpu+system"])
+    answers = EnvironmentAnswers(
+        environments.parse(text)["system"], launcher=launcher, command=launcher, offered=offered, plug_in=plug_in,
+        nodes=2, ranks=4,
+    )  # fmt: skip
+    return only(environments.MPI.results(answers, ["cpu+system"]))
 
 
 TOGETHER = [(rank, 4, 4, f"n{rank // 2}") for rank in range(4)]
@@ -187,7 +218,7 @@ ALONE = [(0, 1, 1, f"n{rank // 2}") for rank in range(4)]
 
 def test_ranks_in_one_world():
     one = world(TOGETHER)
-    assert one.state == RIGHT and "srun connects 4 ranks on 2 nodes (mpirun (Open MPI) 4.1.4)" in one.found
+    assert one.state == RIGHT and "srun connects 4 ranks on 2 nodes (mpirun (Open MPI) 4.1.4)" in one.finding
 
 
 @pytest.mark.parametrize(
@@ -211,7 +242,7 @@ def test_ranks_in_one_world():
 )  # fmt: skip
 def test_ranks_that_are_not(given, found, remedy):
     one = world(**given)
-    assert one.state == WRONG and found in one.found and remedy in one.remedy
+    assert one.state == WRONG and found in one.finding and remedy in one.remedy
 
 
 def test_where_no_mpi_program_could_be_made_nothing_is_right():
@@ -221,30 +252,52 @@ def test_where_no_mpi_program_could_be_made_nothing_is_right():
 def test_modules_and_programs_of_an_environment():
     lmods = "Lmod has detected the following error: unknown module gcc/99"
     text = f"## a\nmodule|gcc/99\n{lmods}\nprogram|fio|\nprogram|x|/x\n"
-    heard = worlds.parse(text)["a"]
-    one = worlds.module_matter(heard, ["gcc/99"], ["cpu+a"])
-    assert one.state == WRONG and "unknown module" in one.found
-    assert "no fio on PATH" in worlds.program_matter(heard, {"fio": ["fio"]}, ["cpu+a"]).found
-    assert worlds.program_matter(heard, {"one": ["fio", "x"]}, ["cpu+a"]).state == RIGHT
-    assert "do not load" in worlds.compiler_matter(heard, "mpicc", "mpicxx", ["a"]).found
+    shell = environments.parse(text)["a"]
+    answers = EnvironmentAnswers(shell, shell, builders=BUILDERS, builds_here=True, modules=["gcc/99"])
+
+    def found(programs):
+        tests = (environments.COMPILERS, *environments.NODE_TESTS)
+        return {each.subject: each for each in results.results_of(tests, answers._replace(programs=programs), ["a"])}
+
+    one = found({"fio": ["fio"]})
+    assert one["modules"].state == WRONG and "unknown module" in one["modules"].finding
+    assert "no fio on PATH" in one["programs"].finding and "do not load" in one["compilers"].finding
+    assert found({"one": ["fio", "x"]})["programs"].state == RIGHT
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (None, "did not end in time"),
+        ("program|mpicc|/bin/mpicc\nprogram|mpicxx|", "there is no mpicxx, cmake on this machine"),
+        ("{all}mpi.h: No such file or directory", "mpicc does not compile an MPI program: mpi.h: No such file"),
+        ("{all}compiled|", "mpicc compiles an MPI program on this machine; mpicxx and cmake are on PATH"),
+    ],
+)
+def test_compilers_of_this_machine(lines, words):
+    every = "".join(f"program|{name}|/bin/{name}\n" for name in BUILDERS)
+    here = lines and environments.parse(f"## a\n{lines.format(all=every)}\n")["a"]
+    answers = EnvironmentAnswers(here=here, builders=BUILDERS, builds_here=True)
+    assert words in only(environments.COMPILERS.results(answers, ["a"])).finding
 
 
 BUILDERS = ("mpicc", "mpicxx", "cmake")
 
 
 def heard(name, change=lambda text: text):
-    return worlds.parse(change((DATA / f"doctor/embedded-{name}.txt").read_text()))
+    return environments.parse(change((DATA / f"doctor/embedded-{name}.txt").read_text()))
 
 
-def of_compilers(change=lambda text: text, needed=(), env="system", builders=BUILDERS):
+def of_compilers(change=lambda text: text, to_build=False, env="system", builders=BUILDERS):
     there, here = heard("trial", change)[env], heard("compilers-here")[env]
-    return worlds.node_compiler_matter(there, here, builders, needed, [f"cpu+{env}"])
+    answers = EnvironmentAnswers(there, here, builders=builders, builds_here=True, builds_on_nodes=to_build)
+    return only(environments.NODE_TESTS[0].results(answers, [f"cpu+{env}"]))
 
 
 def test_compilers_that_a_node_has_as_this_machine():
     there = heard("trial")["system"]
     assert (there.programs["cmake"], there.compilers["cmake"]) == ("/usr/bin/cmake", "cmake version 3.25.1")
-    assert of_compilers(needed=BUILDERS[:2]).line == (
+    assert of_compilers(to_build=True).line == (
         "✔ compilers on nodes (cpu+system): mpicc, mpicxx, cmake are on PATH of a node"
     )
 
@@ -252,8 +305,8 @@ def test_compilers_that_a_node_has_as_this_machine():
 def test_another_version_of_a_compiler_on_a_node_is_told():
     other = of_compilers(lambda text: text.replace("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", "g++ (GCC) 8.5.0"))
     assert other.state == RIGHT
-    assert "mpicxx is g++ (GCC) 8.5.0 on the node, g++ (Debian 12.2.0-14+deb12u1) 12.2.0 on this machine" in other.found
-    assert "mpicc is" not in other.found
+    versions = "mpicxx is g++ (GCC) 8.5.0 on the node, g++ (Debian 12.2.0-14+deb12u1) 12.2.0 on this machine"
+    assert versions in other.finding and "mpicc is" not in other.finding
 
 
 def test_a_node_needs_no_compiler_but_where_users_build_on_it():
@@ -261,15 +314,20 @@ def test_a_node_needs_no_compiler_but_where_users_build_on_it():
         return text.replace("program|cmake|/usr/bin/cmake", "program|cmake|").replace("cmake version 3.25.1", "")
 
     one = of_compilers(without)
-    assert one.state == matters.NOT_APPLICABLE and "a node has no cmake" in one.found
-    assert of_compilers(without, needed=BUILDERS[:2]).state == matters.NOT_APPLICABLE
+    assert one.state == NOT_APPLICABLE and "a node has no cmake" in one.finding
+    assert of_compilers(without, to_build=True).state == NOT_APPLICABLE
     builders = ("mpicc.none", *BUILDERS[1:])
-    one = of_compilers(env="mpich", builders=builders, needed=builders[:2])
-    assert one.state == WRONG and "there is no mpicc.none on PATH of a node" in one.found and "`path`" in one.remedy
+    one = of_compilers(env="mpich", builders=builders, to_build=True)
+    assert one.state == WRONG and "there is no mpicc.none on PATH of a node" in one.finding and "`path`" in one.remedy
 
 
 def described(**more):
     return Partition(features=["scale_whole_partition"], environments=["system"], **{"nodes": 3, **more})
+
+
+def of_partition(name, stated, **more):
+    found = results.results_of(partitions.TESTS, PartitionAnswers(name, stated, **more), (name,))
+    return {each.subject: each for each in found}
 
 
 def test_a_partition_against_slurm():
@@ -277,15 +335,13 @@ def test_a_partition_against_slurm():
     slurm = parse_partitions(partition("batch", "n[1-3]", MaxTime="00:05:00", MaxNodes="2"))
     facts = SlurmFacts({}, parse_nodes(text), slurm, ())
     stated = described(cores=Cores(per_node=64), memory_gib_per_node=512, gpus_per_node=4)
-    mine = promises.nodes_of("batch", stated, facts)
-    found = {one.subject: one for one in promises.described_matters("batch", stated, mine)}
-    found |= {one.subject: one for one in promises.limit_matters("batch", stated, slurm[0])}
-    assert found["nodes"].state == RIGHT and "out of service: n2" in found["nodes"].found
-    assert "Slurm has 32 on n3" in found["cores"].found
+    found = of_partition("batch", stated, slurm=facts)
+    assert found["nodes"].state == RIGHT and "out of service: n2" in found["nodes"].finding
+    assert "Slurm has 32 on n3" in found["cores"].finding
     assert {one.subject for one in found.values() if one.state == WRONG} == {
         "cores", "memory", "GPUs", "largest job", "longest job",
     }  # fmt: skip
-    [gone] = promises.described_matters("other", stated, promises.nodes_of("other", stated, facts))
+    gone = of_partition("other", stated, slurm=facts)["nodes"]
     assert gone.state == WRONG and "`slurm_partition`" in gone.remedy
 
 
@@ -304,42 +360,72 @@ def test_a_partition_against_slurm():
 )
 def test_what_jobs_may_ask_for_against_slurms_limit(limit, most, state, found, remedy):
     [mine] = parse_partitions(partition("batch", "n1", MaxTime=limit))
-    [one] = promises.limit_matters("batch", described(max_time=most), mine)
-    assert one.state == state and found in one.found and one.remedy.startswith(remedy)
+    one = of_partition("batch", described(max_time=most), slurm=SlurmFacts({}, [], [mine], ()))["longest job"]
+    assert one.state == state and found in one.finding and one.remedy.startswith(remedy)
 
 
 def test_accounting_is_asked_where_jobs_are_asked_for_with_it():
     denied = "`sacct` ended with status 1 and said: sacct: error: Access/permission denied"
-    both = {"cpu": described(), "gpu": described(scheduler="squeue")}
-    off, wrong = promises.accounting_matters(both, lambda: denied)
-    assert (off.state, off.places, wrong.state, wrong.places) == (matters.NOT_APPLICABLE, ("gpu",), WRONG, ("cpu",))
-    assert denied in wrong.found and "`scheduler: squeue` in site.yaml" in wrong.remedy
-    assert [one.state for one in promises.accounting_matters({"cpu": both["cpu"]}, str)] == [RIGHT]
-    [off] = promises.accounting_matters({"gpu": both["gpu"]}, lambda: pytest.fail("asked for nobody"))
-    assert off.state == matters.NOT_APPLICABLE
+    wrong = of_partition("cpu", described(), no_accounting=denied)["accounting"]
+    assert wrong.state == WRONG and denied in wrong.finding and "`scheduler: squeue` in site.yaml" in wrong.remedy
+    assert of_partition("cpu", described())["accounting"].state == RIGHT
+    off = of_partition("gpu", described(scheduler="squeue"), no_accounting=denied)["accounting"]
+    assert off.state == NOT_APPLICABLE
 
 
-def test_more_jobs_than_an_account_may_have():
-    config, stated = {"AccountingStorageEnforce": "associations,limits"}, {"cpu": described(access=["--account=hpc"])}
-    assert promises.submit_matter({"AccountingStorageEnforce": "none"}, None, stated).state == matters.NOT_APPLICABLE
-    assert promises.submit_matter(config, None, stated).state == UNTOLD
-    one = promises.submit_matter(config, "hpc|4\nother|1\n", stated)
-    assert one.state == WRONG and one.remedy.startswith("`max_jobs: 4`")
-    assert promises.submit_matter(config, "hpc|\n", stated).state == RIGHT
-    for access in (["-A", "other"], ["-A other"], ["--account other"]):
-        one = promises.submit_matter(config, "hpc|4\nother|1\n", {"cpu": described(access=access)})
-        assert one.remedy.startswith("`max_jobs: 1`")
-    assert promises.submit_matter(config, "hpc|0\n", stated).state == WRONG
-    # Either may be the user's own.
-    assert promises.submit_matter(config, "hpc|\nother|1\n", {"cpu": described()}).state == RIGHT
+@pytest.mark.parametrize(
+    ("enforced", "associations", "access", "state", "remedy"),
+    [
+        ("none", None, ["--account=hpc"], NOT_APPLICABLE, ""),
+        ("associations,limits", None, ["--account=hpc"], UNTOLD, "ask"),
+        ("associations,limits", "hpc|4\nother|1\n", ["--account=hpc"], WRONG, "`max_jobs: 4`"),
+        ("associations,limits", "hpc|\n", ["--account=hpc"], RIGHT, ""),
+        ("associations,limits", "hpc|4\nother|1\n", ["-A", "other"], WRONG, "`max_jobs: 1`"),
+        ("associations,limits", "hpc|4\nother|1\n", ["-A other"], WRONG, "`max_jobs: 1`"),
+        ("associations,limits", "hpc|4\nother|1\n", ["--account other"], WRONG, "`max_jobs: 1`"),
+        ("associations,limits", "hpc|0\n", ["--account=hpc"], WRONG, "`max_jobs: 0`"),
+        # Either may be the user's own.
+        ("associations,limits", "hpc|\nother|1\n", [], RIGHT, ""),
+    ],
+)
+def test_more_jobs_than_an_account_may_have(enforced, associations, access, state, remedy):
+    slurm = SlurmFacts({"AccountingStorageEnforce": enforced}, [], [], ())
+    one = of_partition("cpu", described(access=access), slurm=slurm, associations=associations)["jobs at a time"]
+    assert one.state == state and one.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("more", "subject", "state", "words"),
+    [
+        ({"refusal": "Invalid qos", "refusal_remedy": "set one"}, "jobs", WRONG, "refuses your jobs: Invalid qos"),
+        ({"refusal": "Odd"}, "jobs", UNTOLD, "not tested: Slurm refuses a small job: Odd"),
+        ({}, "jobs", RIGHT, "Slurm accepts your jobs"),
+        ({"no_reservation": "no reservation 'gone'"}, "reservation", WRONG, "'gone'"),
+        ({"not_installed": "a, b"}, "environments", UNTOLD, "a, b: not yet installed"),
+        ({"not_installed": "a", "installed_only": True}, "environments", NOT_APPLICABLE, "a: not installed, and"),
+    ],
+)
+def test_jobs_reservation_and_environments_of_a_partition(more, subject, state, words):
+    answers = PartitionAnswers("cpu", described(), **more)
+    found = results.results_of((*partitions.TESTS, partitions.JOBS), answers, ("cpu",))
+    one = only(each for each in found if each.subject == subject)
+    assert one.state == state and words in one.finding
+
+
+@pytest.mark.parametrize(("on_path", "state"), [("/usr/bin/smpirun", RIGHT), (None, WRONG)])
+def test_partitions_without_slurm(on_path, state, monkeypatch):
+    monkeypatch.setattr(partitions.shutil, "which", lambda _: on_path)
+    stated = [described(launcher="smpirun", scheduler="local"), described(scheduler="local")]
+    found = [results.results_of(partitions.LOCAL_TESTS, PartitionAnswers("p", each), ("p",)) for each in stated]
+    assert [(only(each).subject, only(each).state) for each in found] == [("SimGrid", state), ("nodes", NOT_APPLICABLE)]
 
 
 def test_the_exit_status_and_the_line():
     good, bad, open_end = (
-        matters.right("clock", ["cpu"], "fine"), matters.wrong("clock", ["gpu"], "late", "see NTP"),
-        matters.untold("quota", [], "no command"),
+        results.result(RIGHT, "clock", ["cpu"], "fine"), results.result(WRONG, "clock", ["gpu"], "late", "see NTP"),
+        results.result(UNTOLD, "quota", [], "no command"),
     )  # fmt: skip
-    assert [matters.status(one) for one in ([good], [good, bad], [good, open_end], [])] == [0, 1, 2, 2]
+    assert [results.status(one) for one in ([good], [good, bad], [good, open_end], [])] == [0, 1, 2, 2]
     assert bad.line == "✘ clock (gpu): late; see NTP"
     assert open_end.line == "◌ quota: not tested: no command"
-    assert matters.merged([good, bad, good._replace(places=("gpu",))])[0].places == ("cpu", "gpu")
+    assert results.merged([good, bad, good._replace(places=("gpu",))])[0].places == ("cpu", "gpu")

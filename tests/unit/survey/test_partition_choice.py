@@ -7,8 +7,9 @@ import pytest
 
 from kappa.app.conduct.surveying import survey
 from kappa.app.survey.accounts import ASSOCIATIONS, parse_user_accounts
-from kappa.app.survey.doctor import promises
-from kappa.app.survey.doctor.matters import RIGHT, WRONG
+from kappa.app.survey.doctor import partitions
+from kappa.app.survey.doctor.partitions import PartitionAnswers
+from kappa.app.survey.doctor.results import RIGHT, WRONG, results_of
 from kappa.app.survey.slurm import SlurmFacts, parse_nodes, parse_partitions
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import user_name
@@ -189,13 +190,14 @@ def test_a_partition_that_needs_a_reservation_is_open_to_jobs_with_one():
 )
 def test_the_doctor_compares_the_nodes_of_the_reservation(text, access, stated, state, words):
     cluster = in_maintenance(text)
-    reservations, absent = promises.reservations_of({"batch": SITE.partition("=")[2]}, lambda: text)
-    slurm = SlurmFacts({}, parse_nodes(cluster.nodes), parse_partitions(cluster.partitions), (), reservations)
+    slurm = SlurmFacts({}, parse_nodes(cluster.nodes), parse_partitions(cluster.partitions), ())
     described = Partition(nodes=stated, access=access, features=[], environments=["system"])
-    found, *_ = promises.described_matters("batch", described, promises.nodes_of("batch", described, slurm))
-    assert not absent and found.state == state and words in found.found
+    answers = PartitionAnswers("batch", described, slurm, *partitions.reservation_of(described, lambda: text))
+    found, *_ = results_of(partitions.TESTS, answers, ("batch",))
+    assert found.state == state and words in found.finding
 
 
 def test_the_doctor_names_a_reservation_that_is_not_there():
-    reservations, [absent] = promises.reservations_of({"cpu": "", "gpu": "gone"}, lambda: TWO)
-    assert reservations == {} and (absent.state, absent.places) == (WRONG, ("gpu",)) and "'gone'" in absent.found
+    described = Partition(nodes=1, access=["--reservation=gone"], features=[], environments=["system"])
+    reservation, problem = partitions.reservation_of(described, lambda: TWO)
+    assert reservation is None and "'gone'" in problem
