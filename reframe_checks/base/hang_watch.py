@@ -4,7 +4,6 @@ import contextlib
 import os
 import pathlib
 import re
-import subprocess
 import time
 
 import reframe as rfm
@@ -18,9 +17,11 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import read_end, read_text, write_atomically
 from kappa.core.record.evidence import RANK_CRASHED, Finding
-from kappa.core.vocabulary.node_states import condition
-from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
+from kappa.node.watch.job import HANG_FILE, LOG_FILE
+from kappa.node.watch.steps import asked, nodes_down
+from reframe_checks.base.job_files import runs_in_slurm, sourced
 from reframe_checks.base.many_nodes import FOLDER
+from reframe_checks.base.node_program import node_program
 from reframe_checks.base.patient_slurm import end_unseen, ended_with
 from reframe_checks.base.provenance import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
@@ -31,22 +32,6 @@ from reframe_checks.parsers.job_scripts import BlamedNode
 ASK_EVERY_S = 10
 #: Time within which Slurm ends a job after its script has ended, s: an epilog may run before.
 ENDS_WITHIN_S = 20
-
-
-def nodes_down(nodes) -> list[str]:
-    """Return the nodes that Slurm reports as DOWN."""
-    # sinfo takes an empty list for all nodes.
-    lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T") if nodes else []
-    states = (line.partition(" ") for line in lines)
-    return sorted({node for node, _, state in states if "DOWN" in condition(state).words})
-
-
-def asked(*command: str) -> list[str]:
-    """Return the lines that a command prints; none if it fails: a controller without an answer is no node's fault."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_EVERY_S, check=True)
-        return done.stdout.splitlines()
-    return []
 
 
 class FirstNodes:
@@ -71,16 +56,10 @@ FIRST_NODES = FirstNodes()
 
 
 MOST_BYTES = 1 << 20
-# As in `src/job/watch_nodes.py`.
-HANG_FILE, LOG_FILE = "hang.json", "watch.err"
 # As in `src/job/watch_nodes.sh`.
 PYTHONS_FILE = "kappa_pythons"
 # As in `src/job/hold_nodes.sh`.
 ENDED_FILE = "kappa_ended"
-PARTS = (
-    "watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py",
-    "exchange.py", "exchanged.py",
-)  # fmt: skip
 #: States of a job that Slurm has ended. They are no evidence against its nodes.
 ENDED_BY_SLURM = ("TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE", "NODE_FAIL", "BOOT_FAIL")
 #: Our state of a job if Slurm did not start one of its steps, for instance because the controller did not answer.
@@ -119,7 +98,7 @@ HINTS = {
 
 
 class HangWatch(rfm.RegressionTestPlugin):
-    """Start the watch (``src/job/watch_nodes.py``) in the job, and read its result.
+    """Start the watch (``kappa-node watch``) in the job, and read its result.
 
     If a job loses its first node, it can report nothing: then this class asks Slurm from the login node. A job that
     Slurm ended for another reason, for instance at its time limit, is no evidence against a node.
@@ -137,8 +116,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         self.hung_on, self.ended_by_slurm, self.lost_nodes = [], "", ()
         if not self.watch_hangs or not runs_in_slurm(self):
             return
-        for name in PARTS:
-            in_stage(self, name)
+        node_program(self)
         program = (self.programs or [self.executable])[0]
         expected_s = self.measured_s or self.estimated_s
         launcher = self.job.launcher.command(self.job)[:1] or ["srun"]

@@ -23,7 +23,7 @@ from reframe_checks.parsers.json_reader import (
 )
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
-#: Reasons of a process: it is stopped, or waits in the kernel. ``base/src/job/search.py`` describes those of a node.
+#: Reasons of a process: it is stopped, or waits in the kernel. ``kappa.node.watch.search`` has those of a node.
 PROCESS_REASONS = ("stopped", "blocked")
 NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "launcher", "mpi", "crashed", "unexecutable")
 #: Reasons of a node that the watch explains in ``said``.
@@ -157,7 +157,7 @@ class Hang(OwnDocument, frozen=True):
 
 
 def hang(text: str) -> Hang:
-    """Read ``hang.json`` of ``base/src/job/watch_nodes.py``.
+    """Read ``hang.json`` of ``kappa-node watch``.
 
     :raises ParseError: the SHA-256 is wrong, a reason is unknown, or a node is not one of the job's nodes.
     """
