@@ -272,7 +272,7 @@ FACTS = (
 )  # fmt: skip
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)  # noqa: UP033 (Python 3.6)
 def fact_of(name: str) -> Optional[Fact]:  # noqa: UP045 (Python 3.6)
     """Return the row of the fact of this name, or ``None``."""
     return next((fact for fact in FACTS if fnmatch.fnmatchcase(name, fact.name)), None)

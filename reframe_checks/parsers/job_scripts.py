@@ -25,7 +25,6 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 #: Reasons of a process: it is stopped, or waits in the kernel. ``kappa.node.watch.search`` has those of a node.
 PROCESS_REASONS = ("stopped", "blocked")
-NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "launcher", "mpi", "crashed", "unexecutable")
 #: Reasons of a node that the watch explains in ``said``.
 SAID_REASONS = ("address", "link", "crashed")
 
@@ -99,18 +98,9 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
 
     node: Text
     reason: Literal[
-        "stopped",
-        "blocked",
-        "lost",
-        "unseen",
-        "silent",
-        "address",
-        "link",
-        "launcher",
-        "mpi",
-        "crashed",
+        "stopped", "blocked", "lost", "unseen", "silent", "address", "link", "launcher", "mpi", "crashed",
         "unexecutable",
-    ]
+    ]  # fmt: skip
     said: Text = ""
     peer: Text | None = None
     pid: Positive | None = None
@@ -133,11 +123,6 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     def ends(self) -> tuple[str, ...]:
         """Return the node, or both ends of the link."""
         return (self.node, self.peer) if self.reason == "link" and self.peer else (self.node,)
-
-    @property
-    def process(self) -> "BlamedNode | None":
-        """Return the record itself if it describes a process, else ``None``."""
-        return self if self.pid is not None else None
 
 
 class Hang(OwnDocument, frozen=True):
