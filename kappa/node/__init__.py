@@ -2,3 +2,6 @@
 
 It runs on nodes with Python 3.6 and the standard library alone, packed by ``kappa.node.packed``.
 """
+
+#: The name of the program in a job's folder.
+PROGRAM = "kappa-node"

@@ -1,12 +1,9 @@
-"""The command ``kappa-node``."""
+"""The command ``kappa-node``. Only the modules that a subcommand needs are loaded, all of them before its work begins:
+the program's file may be on a file system that then hangs."""
 
 import argparse
-import json
-import os
-import socket
+import importlib
 import sys
-
-from kappa.node import gather, shared_folders, table
 
 FIELDS = """
 Without --json it prints a line NAME VALUE for each fact, and for each item of a list, then the line `end`. With --json,
@@ -32,16 +29,52 @@ QUESTIONS = {
 }
 
 
+# Subcommand -> the function that does it (its parameters are the options), and what it does.
+COMMANDS = {
+    "facts": ("gather:print_facts", "print facts of this node"),
+    "folders": ("shared_folders:print_folders", "test the folders of a site's jobs on this node (`kappa doctor`)"),
+    "watch": ("watch.job:watch", "watch a job: name the node at fault if it hangs or fails (docs/hangs.md)"),
+    "search": ("watch.job:print_search", "search the nodes of this job now, and print the findings as JSON"),
+    "look": ("watch.look:print_look", "print what the job's processes do on this node, as a line of JSON"),
+    "exchange": ("watch.exchange:exchange", "exchange messages with the other tasks of the step over TCP and UDP"),
+    "start-mpi": ("watch.start_mpi:start_mpi", "start MPI, and meet all ranks in a barrier"),
+}
+
+
 def parser():
     parser = argparse.ArgumentParser(prog="kappa-node", description="Ask a node of a cluster. It needs no root.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    facts = commands.add_parser(
-        "facts", help="print facts of this node", description="Print facts of this node.", epilog=FIELDS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    of = {name: commands.add_parser(name, help=task) for name, (_, task) in COMMANDS.items()}
+    for name, (_, task) in COMMANDS.items():
+        of[name].description = f"{task[0].upper()}{task[1:]}."
+    add_options_of_facts(of["facts"])
+    folders = of["folders"]
+    folders.add_argument("token", help="random name of the test")
+    folders.add_argument("job", help="name of the job in the test")
+    folders.add_argument("nodes", type=int, help="number of the job's nodes")
+    folders.add_argument("folders", nargs="*", metavar="KIND|PATH", help="folder; its KIND: work, parallel, own, any")
+    of["watch"].add_argument("script", type=int, metavar="PID", help="process of the measuring script")
+    of["watch"].add_argument("expected_s", type=float, metavar="EXPECTED_S", help="its expected time in s")
+    for name in ("watch", "search"):
+        of[name].add_argument("program", metavar="PROGRAM", help="a program whose MPI library is tried")
+        of[name].add_argument(
+            "launcher", nargs=argparse.REMAINDER, metavar="LAUNCHER", help="the command that starts its ranks"
+        )
+    exchange = of["exchange"]
+    exchange.add_argument("--seconds", type=float, default=10.5, metavar="S", help="length of the train (%(default)s)")
+    exchange.add_argument("--folder", default="peers", metavar="DIR", help="the tasks meet in one in it (%(default)s)")
+    exchange.add_argument("--wait", type=float, default=60, metavar="S", help="for the other tasks (%(default)s)")
+    of["start-mpi"].add_argument("library", metavar="LIBRARY", help="path of the MPI library")
+    return parser
+
+
+def add_options_of_facts(facts):
+    facts.epilog, facts.formatter_class = FIELDS, argparse.RawDescriptionHelpFormatter
     facts.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of facts, such as 'net.*' (default: all)")
-    facts.add_argument("--table", action="store_true", help="print the table of facts instead: name, unit, meaning")
-    facts.add_argument("--json", action="store_true", help="print one line of JSON, with the clock")
+    facts.add_argument(
+        "--table", action="store_true", dest="list_table", help="print the table of facts instead: name, unit, meaning"
+    )
+    facts.add_argument("--json", action="store_true", dest="as_json", help="print one line of JSON, with the clock")
     for question, (option, metavar, meaning) in QUESTIONS.items():
         facts.add_argument(f"--{option}", dest=question, action="append", default=[], metavar=metavar, help=meaning)
     facts.add_argument(
@@ -51,41 +84,17 @@ def parser():
     facts.add_argument(
         "--timeout", type=float, default=300, metavar="S", help="wait S seconds for the other tasks (%(default)s)"
     )
-    folders = commands.add_parser("folders", help="test the folders of a site's jobs on this node (`kappa doctor`)",
-                                  description=shared_folders.__doc__)  # fmt: skip
-    folders.add_argument("token", help="random name of the test")
-    folders.add_argument("job", help="name of the job in the test")
-    folders.add_argument("nodes", type=int, help="number of the job's nodes")
-    folders.add_argument("folders", nargs="*", metavar="KIND|PATH", help="folder; its KIND: work, parallel, own, any")
-    return parser
-
-
-def print_facts(arguments):
-    if arguments.table:
-        for fact in table.FACTS:
-            print("\t".join((fact.name, fact.unit, fact.meaning, fact.rule.value, fact.same_on)))
-        return 0
-    questions = {name: getattr(arguments, name) for name in QUESTIONS}
-    facts = table.collected(arguments.patterns or ["*"], questions)
-    if arguments.json:
-        host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-        return gather.print_lines({"host": host, "facts": facts}, arguments.folder, arguments.timeout)
-    for name, value in facts.items():
-        for item in value if isinstance(value, list) else [value]:
-            print(name, json.dumps(item))
-    print("end")
-    return 0
 
 
 def main():
     options = parser()
-    arguments = options.parse_args()
-    if arguments.command is None:
+    arguments = vars(options.parse_args())
+    command = arguments.pop("command")
+    if command is None:
         options.print_help()
         return 2
-    if arguments.command == "facts":
-        return print_facts(arguments)
-    return shared_folders.print_folders(arguments.token, arguments.job, arguments.nodes, arguments.folders)
+    module, _, function = COMMANDS[command][0].partition(":")
+    return getattr(importlib.import_module("kappa.node." + module), function)(**arguments)
 
 
 if __name__ == "__main__":

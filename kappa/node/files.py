@@ -1,8 +1,13 @@
-"""Read the kernel's small files."""
+"""Read the kernel's small files, and the name of the node."""
 
 import glob
 import os
 import re
+
+
+def host():
+    """Return Slurm's name of this node, else its host name."""
+    return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 
 
 def read(*path):

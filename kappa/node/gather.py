@@ -4,17 +4,17 @@ srun mixes lines longer than 1024 bytes, so that task 0 prints them all.
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import secrets
 import socket
 import struct
 import sys
-import tempfile
 import time
 
-from kappa.node.files import read
+from kappa.node import table
+from kappa.node.files import host, read
+from kappa.node.meeting import line_of, publish, receive, step_name, task_and_tasks
 
 ROUND_TRIPS = 20
 ANSWER_SECONDS = 10
@@ -26,16 +26,6 @@ wall_clock_ns = getattr(time, "time_ns", lambda: int(time.time() * 1e9))
 
 class MeetingError(Exception):
     """Raised if a task and task 0 did not meet."""
-
-
-def receive(connection, count):
-    data = b""
-    while len(data) < count:
-        part = connection.recv(count - len(data))
-        if not part:
-            raise OSError("connection closed")
-        data += part
-    return data
 
 
 def prepare(connection, seconds):
@@ -56,14 +46,6 @@ def own_names():
     return known or ["127.0.0.1"]
 
 
-def publish(path, address):
-    """Write the address for the other tasks atomically, readable by this user only."""
-    handle, part = tempfile.mkstemp(".part", dir=os.path.dirname(path) or ".")  # a new file: no link is in the way
-    with open(handle, "w") as stream:
-        json.dump(address, stream)
-    os.rename(part, path)
-
-
 def gather(path, tasks, deadline):
     """Return task -> line of tasks 1 to tasks - 1, served one by one; incomplete if the deadline passes."""
     token = secrets.token_bytes(16)
@@ -72,7 +54,8 @@ def gather(path, tasks, deadline):
     try:
         listener.bind(("", 0))
         listener.listen(tasks)
-        publish(path, {"hosts": own_names(), "port": listener.getsockname()[1], "token": token.hex()})
+        address = {"hosts": own_names(), "port": listener.getsockname()[1], "token": token.hex()}
+        publish(path, json.dumps(address))
         while len(lines) < tasks - 1 and time.monotonic() < deadline:
             listener.settimeout(max(deadline - time.monotonic(), 0.001))
             # A broken or foreign connection is harmless: a task without a receipt connects again.
@@ -130,11 +113,11 @@ def meet(address, task, facts, deadline):
 
 def connect(address):
     problem = None
-    for host in address["hosts"]:
+    for name in address["hosts"]:
         try:
-            return socket.create_connection((host, address["port"]), timeout=ANSWER_SECONDS)
+            return socket.create_connection((name, address["port"]), timeout=ANSWER_SECONDS)
         except OSError as error:
-            problem = OSError("{}:{}: {}".format(host, address["port"], error))
+            problem = OSError("{}:{}: {}".format(name, address["port"], error))
     raise problem
 
 
@@ -149,21 +132,7 @@ def round_trip(connection):
 
 def line(facts, clock_offset_us, clock_rtt_us):
     clock = {"clock_offset_us": round(clock_offset_us, 3), "clock_rtt_us": round(clock_rtt_us, 3)}
-    data = json.dumps(dict(facts, **clock)).encode("ascii")
-    return data + b" " + hashlib.sha256(data).hexdigest().encode("ascii") + b"\n"
-
-
-def task_and_tasks():
-    """Return the task's number and the number of tasks. Outside of a step, Slurm's variables describe the job."""
-    variable = os.environ.get
-    if "SLURM_STEP_ID" not in os.environ:
-        return 0, 1
-    return int(variable("SLURM_PROCID", "0")), int(variable("SLURM_STEP_NUM_TASKS") or variable("SLURM_NTASKS") or 1)
-
-
-def meeting_file(folder):
-    names = ("SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_STEP_ID")
-    return os.path.join(folder, "kappa-node_{}.json".format(".".join(os.environ.get(name, "0") for name in names)))
+    return line_of(dict(facts, **clock))
 
 
 def print_lines(facts, folder, seconds):
@@ -173,7 +142,7 @@ def print_lines(facts, folder, seconds):
     :return: the exit status.
     """
     task, tasks = task_and_tasks()
-    path = meeting_file(folder)
+    path = os.path.join(folder, f"kappa-node_{step_name()}.json")
     deadline = time.monotonic() + seconds
     try:
         if task > 0:
@@ -189,3 +158,19 @@ def print_lines(facts, folder, seconds):
     if missing:
         print("kappa-node: {}: no answer from tasks {}".format(facts["host"], missing), file=sys.stderr)
     return 1 if missing else 0
+
+
+def print_facts(patterns, list_table, as_json, folder, timeout, **questions):
+    """Print the facts of this node, or the table of facts; return the exit status."""
+    if list_table:
+        for fact in table.FACTS:
+            print("\t".join((fact.name, fact.unit, fact.meaning, fact.rule.value, fact.same_on)))
+        return 0
+    facts = table.collected(patterns or ["*"], questions)
+    if as_json:
+        return print_lines({"host": host(), "facts": facts}, folder, timeout)
+    for name, value in facts.items():
+        for item in value if isinstance(value, list) else [value]:
+            print(name, json.dumps(item))
+    print("end")
+    return 0

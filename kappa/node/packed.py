@@ -7,8 +7,10 @@ import shlex
 import zipfile
 from importlib import resources
 
-#: The name of the program in a job's folder.
-PROGRAM = "kappa-node"
+from kappa.node import PROGRAM
+
+#: The start of the shell command that runs the program in a job's folder.
+COMMAND = f"sh ./{PROGRAM}"
 _PACKAGE = resources.files("kappa.node")
 # This module runs on the machine that packs.
 NOT_PACKED = {"packed.py"}
@@ -45,23 +47,18 @@ exec(archive.read("__main__.py"))
 
 @functools.cache
 def program() -> bytes:
-    """Return the zipapp, which is equal for equal sources."""
+    """Return the zipapp, equal for equal sources. As a shell script, it starts itself with the node's Python."""
     buffer = io.BytesIO()
+    buffer.write(f'#!/bin/sh\n{_PYTHON} "$0" "$@"\n'.encode())
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         texts = {"__main__.py": _MAIN, "kappa/__init__.py": ""}
-        for folder, name in ((_PACKAGE, "kappa/node"), (_PACKAGE / "facts", "kappa/node/facts")):
-            for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        for folder in ("", "facts/", "watch/"):
+            for file in sorted(_PACKAGE.joinpath(folder).iterdir(), key=lambda file: file.name):
                 if file.name.endswith(".py") and file.name not in NOT_PACKED:
-                    texts[f"{name}/{file.name}"] = file.read_text("utf-8")
+                    texts[f"kappa/node/{folder}{file.name}"] = file.read_text("utf-8")
         for name, text in texts.items():
             archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
-
-
-def command(*words: str) -> str:
-    """Return the shell command that runs the program in the job's folder."""
-    shell = f'{_PYTHON} ./{PROGRAM} "$@"'
-    return f"sh -c {shlex.quote(shell)} {PROGRAM} {' '.join(words)}"
 
 
 def from_input(*words: str) -> tuple[list[str], str]:

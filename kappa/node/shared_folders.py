@@ -11,13 +11,13 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import stat
 import sys
 import time
 
 from kappa.node.children import all_within, run
 from kappa.node.facts.mounts import at
+from kappa.node.files import host
 
 #: Kinds of folders. In `parallel`, all nodes must see the same files. In `own` and `any` they need not. The login node
 #: makes `work`, with the file `login` and the program `run`.
@@ -26,10 +26,6 @@ ANSWER_S, QUOTA_S, RUN_S = 60, 20, 10
 # Time for the files of other nodes to become visible.
 VISIBLE_S, VISIBLE_ALONE_S = 20, 1
 MOST_CHARS = 200
-
-
-def host():
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
 
 def answer_clocks():

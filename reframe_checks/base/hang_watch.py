@@ -4,7 +4,6 @@ import contextlib
 import os
 import pathlib
 import re
-import subprocess
 import time
 
 import reframe as rfm
@@ -18,9 +17,11 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import read_end, read_text, write_atomically
 from kappa.core.record.evidence import RANK_CRASHED, Finding
-from kappa.core.vocabulary.node_states import condition
-from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
+from kappa.node.watch.job import HANG_FILE, LOG_FILE
+from kappa.node.watch.steps import asked, nodes_down
+from reframe_checks.base.job_files import runs_in_slurm, sourced
 from reframe_checks.base.many_nodes import FOLDER
+from reframe_checks.base.node_program import node_program
 from reframe_checks.base.patient_slurm import end_unseen, ended_with
 from reframe_checks.base.provenance import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
@@ -31,22 +32,6 @@ from reframe_checks.parsers.job_scripts import BlamedNode
 ASK_EVERY_S = 10
 #: Time within which Slurm ends a job after its script has ended, s: an epilog may run before.
 ENDS_WITHIN_S = 20
-
-
-def nodes_down(nodes) -> list[str]:
-    """Return the nodes that Slurm reports as DOWN."""
-    # sinfo takes an empty list for all nodes.
-    lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T") if nodes else []
-    states = (line.partition(" ") for line in lines)
-    return sorted({node for node, _, state in states if "DOWN" in condition(state).words})
-
-
-def asked(*command: str) -> list[str]:
-    """Return the lines that a command prints; none if it fails: a controller without an answer is no node's fault."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_EVERY_S, check=True)
-        return done.stdout.splitlines()
-    return []
 
 
 class FirstNodes:
@@ -71,16 +56,10 @@ FIRST_NODES = FirstNodes()
 
 
 MOST_BYTES = 1 << 20
-# As in `src/job/watch_nodes.py`.
-HANG_FILE, LOG_FILE = "hang.json", "watch.err"
 # As in `src/job/watch_nodes.sh`.
 PYTHONS_FILE = "kappa_pythons"
 # As in `src/job/hold_nodes.sh`.
 ENDED_FILE = "kappa_ended"
-PARTS = (
-    "watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py",
-    "exchange.py", "exchanged.py",
-)  # fmt: skip
 #: States of a job that Slurm has ended. They are no evidence against its nodes.
 ENDED_BY_SLURM = ("TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE", "NODE_FAIL", "BOOT_FAIL")
 #: Our state of a job if Slurm did not start one of its steps, for instance because the controller did not answer.
@@ -101,25 +80,50 @@ _NOT_BEGUN = re.compile(
     r"^(?:slurmstepd\S*: error: .*(?:[Tt]ask[_-]?[Pp]rolog|execve\(\)).*|.*error while loading shared libraries: .*)$",
     re.M,
 )
-HINTS = {
-    "stopped": "find who stopped the process: a debugger, a user or a tool of the site",
-    "blocked": "check `dmesg` and the file systems of the node; /proc/PID/stack shows where the process waits",
-    "unseen": "mount the folder on the node, or put results on storage that all nodes share: KAPPA_RESULTS, or `home` "
-    "(KAPPA_HOME)",
-    "unexecutable": "compare `findmnt -T FOLDER` on the node with another node, and mount the folder in the same way",
-    "silent": "check whether the node is up: its console, its slurmd log and its network",
-    "lost": "check `scontrol show node`, the node's console and its slurmd log",
-    "address": "check `ip addr` on the node, and give each node its own address",
-    "link": "check the firewalls (`nft list ruleset`), the routes, and the MTU of every port on the path",
-    "launcher": "run `srun --mpi=list` on the node; compare its Slurm plug-ins and PMIx library with another node's",
-    "mpi": "start MPI on this node alone; compare its MPI and PMIx packages, configuration files and firewall with "
-    "another node's",
-    "crashed": "check `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
+#: Reason of a finding -> why the node or link is named, with the fields of `said`, and the remedy.
+REASONS = {
+    "stopped": (
+        "{who} is stopped (state {state}){where}",
+        "find who stopped the process: a debugger, a user or a tool of the site",
+    ),
+    "blocked": (
+        "{who} waits in the kernel without progress (state {state}){waits}{where}",
+        "check `dmesg` and the file systems of the node; /proc/PID/stack shows where the process waits",
+    ),
+    "unseen": (
+        "does not see {folder}, or may not write there",
+        "mount the folder on the node, or put results on storage that all nodes share: KAPPA_RESULTS, or `home` "
+        "(KAPPA_HOME)",
+    ),
+    "unexecutable": (
+        "it cannot execute files in {folder} (mounted noexec?), so Slurm ends each task",
+        "compare `findmnt -T FOLDER` on the node with another node, and mount the folder in the same way",
+    ),
+    "silent": (
+        "no step starts there, while steps start on the other nodes",
+        "check whether the node is up: its console, its slurmd log and its network",
+    ),
+    "lost": ("Slurm reports it as DOWN", "check `scontrol show node`, the node's console and its slurmd log"),
+    "address": ("{said}", "check `ip addr` on the node, and give each node its own address"),
+    "link": ("{said}", "check the firewalls (`nft list ruleset`), the routes, and the MTU of every port on the path"),
+    "launcher": (
+        "srun on this node starts no step of this kind, but srun on another node does",
+        "run `srun --mpi=list` on the node; compare its Slurm plug-ins and PMIx library with another node's",
+    ),
+    "mpi": (
+        "MPI does not start with this node, but starts on all other nodes{stuck}",
+        "start MPI on this node alone; compare its MPI and PMIx packages, configuration files and firewall with "
+        "another node's",
+    ),
+    "crashed": (
+        "its tasks crashed first: {said}",
+        "check `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
+    ),
 }
 
 
 class HangWatch(rfm.RegressionTestPlugin):
-    """Start the watch (``src/job/watch_nodes.py``) in the job, and read its result.
+    """Start the watch (``kappa-node watch``) in the job, and read its result.
 
     If a job loses its first node, it can report nothing: then this class asks Slurm from the login node. A job that
     Slurm ended for another reason, for instance at its time limit, is no evidence against a node.
@@ -137,8 +141,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         self.hung_on, self.ended_by_slurm, self.lost_nodes = [], "", ()
         if not self.watch_hangs or not runs_in_slurm(self):
             return
-        for name in PARTS:
-            in_stage(self, name)
+        node_program(self)
         program = (self.programs or [self.executable])[0]
         expected_s = self.measured_s or self.estimated_s
         launcher = self.job.launcher.command(self.job)[:1] or ["srun"]
@@ -198,7 +201,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         if PYTHONS_FILE in files and ENDED_FILE in files and self.output_text(ENDED_FILE) != "0\n":
             self.say_that_no_python_runs()
         if self.lost_nodes:
-            self.blame("hang", {(node,): ("lost", "Slurm reports it as DOWN") for node in self.lost_nodes})
+            self.blame("hang", {(node,): ("lost", REASONS["lost"][0]) for node in self.lost_nodes})
         if state:
             self.ended_by_slurm = state
             self.hint = "no evidence against a node; was the machine busy, the limit too short, or the job cancelled?"
@@ -256,41 +259,24 @@ class HangWatch(rfm.RegressionTestPlugin):
                 for ends, (reason, evidence) in nodes.items()
             ]
         )  # fmt: skip
-        self.hint = HINTS[next(iter(nodes.values()))[0]]
+        self.hint = REASONS[next(iter(nodes.values()))[0]][1]
         told = (f"{'-'.join(ends)}: {evidence}" for ends, (_, evidence) in nodes.items())
         raise SanityError(f"{how} on {'; '.join(told)}")
 
 
 def said(named: BlamedNode, folder: str = "the job's folder") -> str:
     """Return the text that says why a node or link is named, for a job in ``folder``."""
-    process = named.process
-    where = ""
-    if process:
-        rank = f"rank {process.rank} of " if process.rank is not None else ""
-        who = f"{rank}{process.program} (process {process.pid})"
-        if process.phase is not None and process.stands_s is not None:
-            where = f" in the phase '{process.phase}', for {process.stands_s:.0f} s"
-    match named.reason:
-        case "stopped":
-            return f"{who} is stopped (state {process.state}){where}"
-        case "blocked":
-            waits = f", in {process.waits}" if process.waits else ""
-            return f"{who} waits in the kernel without progress (state {process.state}){waits}{where}"
-        case "mpi":
-            stuck = f"; {who} makes no progress{where}" if process else ""
-            return f"MPI does not start with this node, but starts on all other nodes{stuck}"
-        case "crashed":
-            return f"its tasks crashed first: {named.said}"
-        case "address" | "link":
-            return named.said
-    others = {
-        "lost": "Slurm reports it as DOWN",
-        "unseen": f"does not see {folder}, or may not write there",
-        "silent": "no step starts there, while steps start on the other nodes",
-        "launcher": "srun on this node starts no step of this kind, but srun on another node does",
-        "unexecutable": f"it cannot execute files in {folder} (mounted noexec?), so Slurm ends each task",
-    }
-    return others[named.reason]
+    who = stuck = where = ""
+    if named.pid is not None:
+        rank = f"rank {named.rank} of " if named.rank is not None else ""
+        who = f"{rank}{named.program} (process {named.pid})"
+        if named.phase is not None and named.stands_s is not None:
+            where = f" in the phase '{named.phase}', for {named.stands_s:.0f} s"
+        stuck = f"; {who} makes no progress{where}"
+    waits = f", in {named.waits}" if named.waits else ""
+    return REASONS[named.reason][0].format(
+        who=who, state=named.state, waits=waits, where=where, stuck=stuck, said=named.said, folder=folder
+    )
 
 
 class FirstNodeBegins(rfm.RegressionTestPlugin):

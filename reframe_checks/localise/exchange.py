@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kappa.node.watch.exchange import MOST_PEERS
 from reframe_checks.localise.finding import Finding, Floats, ranked
 from reframe_checks.localise.pairs import Pair, blamed, cover
-from reframe_checks.parsers.exchange import MOST_PEERS, Exchanged
+from reframe_checks.parsers.exchange import Exchanged
 
 #: Fewer packets of a pair are chance, or belong to other programs on the same adapter.
 LEAST_COUNT = 3

@@ -2,7 +2,7 @@
 
 A fault that MPI and TCP repair costs no bandwidth. A fault that stops MPI gives no figure. So every node sends long
 messages to every other node, and then datagrams, segments and new connections for ten seconds
-(``base/src/job/exchange.py``). Datagrams have numbers, so losses, outages, duplicates and reordering are counted
+(``kappa-node exchange``). Datagrams have numbers, so losses, outages, duplicates and reordering are counted
 exactly, and a busy processor causes none of them. With more than 65 nodes, each node exchanges with 64 others.
 """
 
@@ -13,7 +13,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.job_files import in_stage
+from reframe_checks.base.node_program import node_program
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.localise.exchange import (
     FIGURES,
@@ -40,7 +40,7 @@ class PeerExchange(OncePerPartition, OnEachNode, SystemCheck):
         "Packets between some nodes get lost, late, doubled or out of order, or long messages do not arrive. MPI may "
         "hide this until a job hangs: check the named node's cable, port, firewall and address."
     )
-    programs = ["./exchange.py"]
+    programs = ["./kappa-node"]
 
     seconds = SiteVariable(10.5, "number", "s", "time for which nodes send to each other; one outage in it is enough")
     least_share = SiteVariable(0.5, "number", "%", "share of a pair's packets or connections at which it is named")
@@ -48,7 +48,7 @@ class PeerExchange(OncePerPartition, OnEachNode, SystemCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.executable = f"python3 {in_stage(self, 'exchange.py')}"
+        self.executable = f"{node_program(self)} exchange"
         self.executable_opts = [f"--seconds={self.seconds}"]
 
     @rfmb.sanity_function

@@ -7,13 +7,13 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.node_program import AsksNodes
+from reframe_checks.base.node_program import ask_nodes
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.parsers import gpu
 
 
 @rfm.simple_test
-class GpuInventory(AsksNodes, OncePerPartition, OnEachNode, SystemCheck):
+class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
     descr = "Compares number, model, driver, memory, ECC and PCIe link of all GPUs; finds missing and different GPUs"
     family = "node/gpu"
     estimated_s = 5
@@ -31,7 +31,7 @@ class GpuInventory(AsksNodes, OncePerPartition, OnEachNode, SystemCheck):
     def command_line(self):
         promised = self.current_partition.extras.get("gpus_per_node")
         self.num_gpus_per_node = self.stated("extras/gpus_per_node", promised)
-        self.ask(["gpu.*"])
+        ask_nodes(self, ["gpu.*"])
 
     @rfmb.sanity_function
     def gpus_are_alike(self):

@@ -17,7 +17,7 @@ from kappa.node.facts import names
 from kappa.node.table import fact_of
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.job_files import runs_in_slurm
-from reframe_checks.base.node_program import AsksNodes
+from reframe_checks.base.node_program import ask_nodes
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.node.odd_nodes import figures, oddities
 from reframe_checks.parsers import job_scripts, slurm
@@ -73,7 +73,7 @@ OF_THE_MACHINE = ("identity.boot_id",)
 
 
 @rfm.simple_test
-class PartitionHealth(AsksNodes, OncePerPartition, OnEachNode, SystemCheck):
+class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     """Compare the nodes of a partition with each other and with the site's values, and check that they are clean.
 
     One job runs a task on each node, which reports the node's facts. Slurm reports its own values for all nodes.
@@ -105,7 +105,7 @@ class PartitionHealth(AsksNodes, OncePerPartition, OnEachNode, SystemCheck):
         if self.job.launcher.registered_name == "srun":
             self.job.launcher.options += [f"--export={EXPORTED}"]
         files = self.extra("uniform_files", [])
-        self.ask(FACTS, mount=self.mounts(), user=self.users(), file=files)
+        ask_nodes(self, FACTS, mount=self.mounts(), user=self.users(), file=files)
 
     def extra(self, name, default):
         return self.current_partition.extras.get(name, default)

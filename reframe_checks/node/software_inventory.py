@@ -24,7 +24,7 @@ from kappa.core.vocabulary.programs import programs_of
 from kappa.node.facts import software
 from kappa.node.table import fact_of
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.node_program import AsksNodes
+from reframe_checks.base.node_program import ask_nodes
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.node.odd_nodes import oddities
 from reframe_checks.parsers import job_scripts
@@ -40,7 +40,7 @@ CONTENT = ("binary.", "shared_content.")
 
 
 @rfm.simple_test
-class SoftwareInventory(AsksNodes, OnEachNode, KappaCheck):
+class SoftwareInventory(OnEachNode, KappaCheck):
     descr = (
         "Compares programs, libraries and modules of an environment on all nodes and with the accepted ones; finds "
         "changed software"
@@ -61,7 +61,7 @@ class SoftwareInventory(AsksNodes, OnEachNode, KappaCheck):
         hashed = dict.fromkeys(path for paths in environ.extras.get("hash_files", {}).values() for path in paths)
         to_build = environ.extras.get("to_build", [])
         programs = programs_of(environ.features)
-        self.ask(FACTS, program=programs, file=hashed, module=self.modules_by_name(), to_build=to_build)
+        ask_nodes(self, FACTS, program=programs, file=hashed, module=self.modules_by_name(), to_build=to_build)
         self.executable_opts += [f"> {RESULT}"]  # ReFrame shows the end of what a failed job prints, here 40 KiB a node
 
     def modules_by_name(self):

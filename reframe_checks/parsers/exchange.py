@@ -1,15 +1,13 @@
-"""Results of ``base/src/job/exchange.py``: lost, late and repeated packets between the nodes of a job."""
+"""Results of ``kappa-node exchange``: lost, late and repeated packets between the nodes of a job."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
+from kappa.node.watch.exchange import MOST_PEERS
 from reframe_checks.parsers.job_scripts import without_sums
 from reframe_checks.parsers.json_reader import Count, OwnDocument, Text, decode, require
 from reframe_checks.parsers.text import Output, Unit
-
-# As in `base/src/job/exchange.py`.
-MOST_PEERS = 64
 
 
 class Exchanged(OwnDocument, frozen=True):
@@ -56,7 +54,7 @@ def exchanged(text: str, *, expect_nodes: int) -> tuple[Exchanged, ...]:
     :raises ParseError: a line was changed, is no such object or repeats a pair; a node is missing; or only one of the
         two nodes of a pair reports it.
     """
-    output = without_sums(Output.read("exchange.py output", text))
+    output = without_sums(Output.read("kappa-node exchange output", text))
     found: dict[tuple[str, str], Exchanged] = {}
     for number in range(1, len(output.lines) + 1):
         one = decode(output, range(number, number + 1), Exchanged)

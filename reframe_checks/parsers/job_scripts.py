@@ -23,9 +23,8 @@ from reframe_checks.parsers.json_reader import (
 )
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
-#: Reasons of a process: it is stopped, or waits in the kernel. ``base/src/job/search.py`` describes those of a node.
+#: Reasons of a process: it is stopped, or waits in the kernel. ``kappa.node.watch.search`` has those of a node.
 PROCESS_REASONS = ("stopped", "blocked")
-NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "launcher", "mpi", "crashed", "unexecutable")
 #: Reasons of a node that the watch explains in ``said``.
 SAID_REASONS = ("address", "link", "crashed")
 
@@ -99,18 +98,9 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
 
     node: Text
     reason: Literal[
-        "stopped",
-        "blocked",
-        "lost",
-        "unseen",
-        "silent",
-        "address",
-        "link",
-        "launcher",
-        "mpi",
-        "crashed",
+        "stopped", "blocked", "lost", "unseen", "silent", "address", "link", "launcher", "mpi", "crashed",
         "unexecutable",
-    ]
+    ]  # fmt: skip
     said: Text = ""
     peer: Text | None = None
     pid: Positive | None = None
@@ -134,11 +124,6 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
         """Return the node, or both ends of the link."""
         return (self.node, self.peer) if self.reason == "link" and self.peer else (self.node,)
 
-    @property
-    def process(self) -> "BlamedNode | None":
-        """Return the record itself if it describes a process, else ``None``."""
-        return self if self.pid is not None else None
-
 
 class Hang(OwnDocument, frozen=True):
     """The nodes on which a job hung, or that made it fail. ``after_s``: since the measurement began."""
@@ -157,7 +142,7 @@ class Hang(OwnDocument, frozen=True):
 
 
 def hang(text: str) -> Hang:
-    """Read ``hang.json`` of ``base/src/job/watch_nodes.py``.
+    """Read ``hang.json`` of ``kappa-node watch``.
 
     :raises ParseError: the SHA-256 is wrong, a reason is unknown, or a node is not one of the job's nodes.
     """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from reframe_checks.base.job_files import FOLDER
+from kappa.node.watch.look import heartbeat_of
 from reframe_checks.localise.bits import golden_bits, judge
 from reframe_checks.parsers import core_programs
 from tests.mpi_environment import MPI_ENVIRONMENT
@@ -36,11 +35,7 @@ def test_a_flipped_bit_names_its_core(emt: Emt, tmp_path: Path) -> None:
     assert sum(named for _, _, named in outcomes) >= 0.98 * len(outcomes)  # the bound of 0.99 takes more trials
 
 
-def test_rounds_are_a_phase_of_their_own_in_which_it_beats(
-    emt: Emt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    heartbeat_of = importlib.import_module("look_at_node").heartbeat_of
+def test_rounds_are_a_phase_of_their_own_in_which_it_beats(emt: Emt, tmp_path: Path) -> None:
     network = tmp_path / "network.json"
     emt("generate", "hq", "--network-only", "--seed", "1", "-o", network)
     command = [emt.program, "alike", network, "--seconds", "300", "--result", tmp_path / "alike.json"]

@@ -1,25 +1,16 @@
 """The heartbeat of a real rank, read as a job's watch reads it while the rank runs and when it is stopped."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
 
-from reframe_checks.base.job_files import FOLDER
+from kappa.node.watch.look import look
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.sweep.conftest import AS_NODE
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import until
 
 JOB = f"kappa-heartbeat-{os.getpid()}"
 LONG = ["--round-trips=1000000", "--seconds=300"]
-
-
-def look():
-    environment = {**os.environ, "SLURM_JOB_ID": JOB, "KAPPA_WATCH": "yes"}
-    command = [sys.executable, FOLDER / "look_at_node.py"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    return json.loads(done.stdout.partition(" ")[2])
 
 
 def ranks():
@@ -36,7 +27,8 @@ def ranks():
     return found
 
 
-def test_a_stopped_rank_is_told_with_its_phase(build, tmp_path):
+def test_a_stopped_rank_is_told_with_its_phase(build, tmp_path, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", JOB)
     program = build("pairs")
     environment = os.environ | MPI_ENVIRONMENT | {"RANKS_PER_NODE": "1", "SLURM_JOB_ID": JOB}
     command = ["mpirun", "-n", "2", "sh", "-c", AS_NODE, program.path, *program.subcommand, *LONG]

@@ -9,6 +9,8 @@ import socket
 import statistics
 import time
 
+from kappa.node.files import read
+
 # A node looks up at most this many nodes, and as many look it up: for all nodes, look-ups grow with the square.
 ASKED = 64
 # More nodes than any machine has; further names of a list are left out.
@@ -104,6 +106,12 @@ def address(name):
         return socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
     except OSError:
         return None
+
+
+def own_addresses():
+    """Return the IPv4 addresses of this node, without the loopback's."""
+    found = re.findall(r"\|-- ([\d.]+)\n\s+/32 host LOCAL", read("/proc/net/fib_trie") or "")
+    return sorted({address for address in found if not address.startswith("127.")})
 
 
 def no_way(address):

@@ -2,7 +2,7 @@
 // count of beats. The record is in memory that only this process holds; others read it as /proc/PID/fd/N, even if this
 // process is stopped. It needs no file, message or thread, and disappears with the process. A beat is one store.
 //
-// reframe_checks/base/src/job/look_at_node.py reads it and has the same layout.
+// kappa/node/watch/look.py reads it and has the same layout.
 #pragma once
 
 #include <sys/mman.h>

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from kappa.node import packed
 from reframe_checks.base.job_files import FOLDER, KILLABLE, source
 from tests.waiting import PATIENCE_S, until
 
@@ -143,15 +144,11 @@ def test_a_script_that_is_told_to_end_leaves_no_process_and_no_file(started, nam
 
 
 def test_a_watch_ends_itself_after_its_script_was_killed(tmp_path):
-    for file in FOLDER.glob("*.py"):
-        shutil.copy(file, tmp_path)
-    (tmp_path / "scontrol").write_text("#!/usr/bin/env bash\necho n1\n")
-    (tmp_path / "scontrol").chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}
+    (tmp_path / packed.PROGRAM).write_bytes(packed.program())
+    environment = {**os.environ, "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}
     script = subprocess.Popen(["sleep", "600"])
     watch = subprocess.Popen(
-        ["python3", "-s", "./watch_nodes.py", str(script.pid), "60", "true"],
+        [*packed.COMMAND.split(), "watch", str(script.pid), "60", "true"],
         cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

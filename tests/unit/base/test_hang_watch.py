@@ -7,9 +7,10 @@ from contextlib import nullcontext
 import pytest
 from reframe.core.exceptions import SanityError
 
+from kappa.node.watch import steps
+from kappa.node.watch.steps import nodes_down
 from reframe_checks.base import hang_watch
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.hang_watch import nodes_down
 from reframe_checks.base.provenance import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
 from tests.stand_in import StandIn
@@ -37,7 +38,7 @@ def test_other_states_are_left_alone():
 
 def test_only_what_slurm_has_given_up_is_down(monkeypatch):
     said = ["node1 mixed", "node2 down*", "node2 down*", "node3 mixed*", "node4 draining", ""]
-    monkeypatch.setattr(hang_watch, "asked", lambda *_: said)
+    monkeypatch.setattr(steps, "asked", lambda *_: said)
     assert nodes_down(["node1", "node2", "node3", "node4"]) == ["node2"]
     assert nodes_down([]) == []
 

@@ -1,15 +1,12 @@
-"""Scripts beside a job are no package: they import each other from their folder, as in a job."""
-
-import sys
+"""The program of the nodes, as a job has it."""
 
 import pytest
 
-from reframe_checks.base.job_files import FOLDER
+from kappa.node import packed
 
 
-@pytest.fixture(autouse=True)
-def as_in_a_job(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    yield
-    for name in ("crashed", "exchange", "exchanged", "halves", "search", "steps", "watch_nodes"):
-        sys.modules.pop(name, None)
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("program") / packed.PROGRAM
+    path.write_bytes(packed.program())
+    return path

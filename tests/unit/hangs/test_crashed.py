@@ -1,6 +1,5 @@
 """The nodes on which a measurement crashed, from messages of launchers and loader; and crashes without a named node."""
 
-import importlib
 import os
 import pathlib
 import shutil
@@ -10,6 +9,9 @@ import sys
 
 import pytest
 
+from kappa.node import meeting
+from kappa.node.watch import job
+from kappa.node.watch.crashed import crashed as findings
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.waiting import until
 
@@ -110,7 +112,7 @@ def tasks(node, end, number=1):
 
 def crashed(said, nodes=NODES):
     known = {"node[1-4]": NODES, "node[1-2]": NODES[:2], "node[1-3]": NODES[:3], "node[2-3]": NODES[1:3]}
-    found = importlib.import_module("crashed").crashed(nodes, said, known.__getitem__)
+    found = findings(nodes, said, known.__getitem__)
     return {each["node"]: each["said"] for each in found if each["reason"] == "crashed"}
 
 
@@ -276,37 +278,33 @@ def test_what_mpirun_here_writes_of_a_crash_names_this_machine():
 
 
 def test_output_is_what_the_script_writes_to_whatever_its_names(tmp_path):
-    watch = importlib.import_module("watch_nodes")
     program = "import sys; sys.stdin.read(); print('at the end'); print('gone wrong', file=sys.stderr)"
     with open(tmp_path / "a name.out", "w") as output, open(tmp_path / "a name.err", "w") as error:
         script = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=output, stderr=error)
-    with watch.output_of(script.pid, 1) as output, watch.output_of(script.pid, 2) as error:
+    with job.output_of(script.pid, 1) as output, job.output_of(script.pid, 2) as error:
         script.communicate()
-        assert (watch.end_of(output), watch.end_of(error)) == ("at the end\n", "gone wrong\n")
+        assert (job.end_of(output), job.end_of(error)) == ("at the end\n", "gone wrong\n")
 
 
 def test_only_the_end_of_much_output_is_read(tmp_path):
-    watch = importlib.import_module("watch_nodes")
     path = pathlib.Path(tmp_path, "rfm_job.err")
-    path.write_bytes(b"a" * (watch.MOST_BYTES + 7))
+    path.write_bytes(b"a" * (job.MOST_BYTES + 7))
     with path.open("rb") as file:
-        assert len(watch.end_of(file)) == watch.MOST_BYTES
+        assert len(job.end_of(file)) == job.MOST_BYTES
 
 
 def test_where_output_is_no_file_nothing_is_read():
-    watch = importlib.import_module("watch_nodes")
     script = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    with watch.output_of(script.pid, 2) as said, script:
+    with job.output_of(script.pid, 2) as said, script:
         assert said.name == os.devnull
-        assert watch.end_of(said) == ""
+        assert job.end_of(said) == ""
         script.communicate()
 
 
 def test_look_is_not_written_through_a_link(tmp_path):
-    watch = importlib.import_module("watch_nodes")
     (tmp_path / "victim").write_text("of the user")
     for name in ("look", "look.part"):
         (tmp_path / name).symlink_to("victim")
-    watch.whole(str(tmp_path / "look"), "new")
+    meeting.publish(str(tmp_path / "look"), "new")
     assert (tmp_path / "victim").read_text() == "of the user"
     assert (tmp_path / "look").read_text() == "new"

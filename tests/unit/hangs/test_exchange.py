@@ -1,32 +1,36 @@
 """Messages between nodes over TCP and UDP, and a receiver's record of arrived datagrams."""
 
-import importlib
 import os
 import subprocess
 import sys
 
 import pytest
 
-from reframe_checks.base.job_files import FOLDER
+from kappa.node.watch.exchange import Receiver, answering, meet, peers_of
 from reframe_checks.parsers.exchange import exchanged
 from reframe_checks.parsers.text import ParseError
 
 PER_TICK_MS = 20 / 4
 
 
-def run(tmp_path, nodes, tasks=None):
-    """The output of a task for each of the nodes, all on this machine."""
-    command = [sys.executable, str(FOLDER / "exchange.py"), "--seconds=0.4", f"--folder={tmp_path}", "--wait=30"]
-    environ = {**os.environ, "SLURM_STEP_NUM_TASKS": str(tasks or len(nodes))}
-    started = [
-        subprocess.Popen(command, env={**environ, "SLURMD_NODENAME": node}, stdout=subprocess.PIPE, text=True)
-        for node in nodes
-    ]
-    return "".join(process.communicate(timeout=120)[0] for process in started)
+@pytest.fixture
+def run(program, tmp_path):
+    """run(nodes): the output of a task for each of the nodes, all on this machine."""
+    command = [sys.executable, program, "exchange", "--seconds=0.4", f"--folder={tmp_path}", "--wait=30"]
+
+    def output(nodes):
+        environ = {**os.environ, "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": str(len(nodes))}
+        started = [
+            subprocess.Popen(command, env={**environ, "SLURMD_NODENAME": node}, stdout=subprocess.PIPE, text=True)
+            for node in nodes
+        ]
+        return "".join(process.communicate(timeout=120)[0] for process in started)
+
+    return output
 
 
-def test_what_is_sent_arrives(tmp_path):
-    found = exchanged(run(tmp_path, ["n1", "n2", "n3"]), expect_nodes=3)
+def test_what_is_sent_arrives(run):
+    found = exchanged(run(["n1", "n2", "n3"]), expect_nodes=3)
     assert len(found) == 6
     for one in found:
         assert (one.failure, one.refused, one.answered_by) == (None, None, None)
@@ -34,14 +38,14 @@ def test_what_is_sent_arrives(tmp_path):
         assert one.datagrams > 0 < one.segments
 
 
-def test_a_node_alone_has_nothing_to_tell(tmp_path):
-    assert run(tmp_path, ["n1"]) == ""
+def test_a_node_alone_has_nothing_to_tell(run):
+    assert run(["n1"]) == ""
     with pytest.raises(ParseError):
         exchanged("", expect_nodes=2)
 
 
 def received(numbers, delays_s=None, sent=None, overflowed=0):
-    receiver = object.__new__(importlib.import_module("exchange").Receiver)
+    receiver = object.__new__(Receiver)
     receiver.arrived = {7: [(number, (delays_s or {}).get(number, 0.001)) for number in numbers]}
     receiver.sent, receiver.overflowed = {7: sent} if sent else {}, overflowed
     told = receiver.told(7)
@@ -78,7 +82,6 @@ def test_what_the_node_did_not_read_in_time_is_not_lost():
 
 
 def test_each_node_is_a_peer_of_its_peers():
-    peers_of = importlib.import_module("exchange").peers_of
     nodes = [f"n{number:03}" for number in range(200)]
     of_each = {node: {*peers_of(node, nodes)} for node in nodes}
     assert {len(peers) for peers in of_each.values()} == {64}
@@ -87,7 +90,6 @@ def test_each_node_is_a_peer_of_its_peers():
 
 
 def test_two_of_slurms_nodes_on_one_machine_take_no_address_of_each_other():
-    answering = importlib.import_module("exchange").answering
     machine = {"addresses": ["192.0.2.1"], "macs": ["02:00:00:00:00:01"]}
     assert answering("192.0.2.1", "a", {"a": machine, "b": machine}) is None
     taker = {"addresses": ["192.0.2.1", "192.0.2.2"], "macs": ["02:00:00:00:00:02"]}
@@ -95,10 +97,9 @@ def test_two_of_slurms_nodes_on_one_machine_take_no_address_of_each_other():
 
 
 def test_own_address_is_not_written_through_a_link(tmp_path):
-    exchange = importlib.import_module("exchange")
     (tmp_path / "victim").write_text("of the user")
     meeting = tmp_path / "meeting"
     meeting.mkdir()
     (meeting / "node1.part").symlink_to("../victim")
-    assert exchange.meet(str(meeting), {"node": "node1"}, 1, 60) == {"node1": {"node": "node1"}}
+    assert meet(str(meeting), {"node": "node1"}, 1, 60) == {"node1": {"node": "node1"}}
     assert (tmp_path / "victim").read_text() == "of the user"

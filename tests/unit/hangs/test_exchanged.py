@@ -1,14 +1,13 @@
-"""The nodes that records of ``exchange.py`` give evidence against."""
+"""The nodes that records of ``kappa-node exchange`` give evidence against."""
 
-import importlib
-
+from kappa.node.watch.exchanged import speaking_against
 from tests.unit.hangs.test_search import NODES, exchanged
 
 TIME = "nothing moves for 8 s"
 
 
 def named(*arguments):
-    found = importlib.import_module("exchanged").speaking_against(exchanged(*arguments))
+    found = speaking_against(exchanged(*arguments))
     return [(one["node"], one.get("peer")) for one in found]
 
 
@@ -41,5 +40,5 @@ def test_a_network_that_carries_nothing_names_nobody():
 def test_who_answers_for_another_is_named_whatever_else_fails():
     told = exchanged({("node1", "node3"): TIME})
     told[0]["answered_by"] = "node4"
-    (found,) = importlib.import_module("exchanged").speaking_against(told)
+    (found,) = speaking_against(told)
     assert (found["node"], found["reason"]) == ("node4", "address")

@@ -1,5 +1,6 @@
 """Jobs whose first node is lost are found by one question for all jobs."""
 
+from kappa.node.watch import steps
 from reframe_checks.base import hang_watch
 
 SQUEUE = ["11 node1", "12 node2", "13 node1", "14"]
@@ -12,7 +13,8 @@ def test_one_question_serves_all_jobs(monkeypatch):
         asked.append(command[0])
         return SQUEUE if command[0] == "squeue" else ["node1 down*", "node2 mixed", "node1 down*"]
 
-    monkeypatch.setattr(hang_watch, "asked", answer)
+    for module in (hang_watch, steps):
+        monkeypatch.setattr(module, "asked", answer)
     found = hang_watch.FirstNodes()
     assert [found.lost(job) for job in ("11", "12", "13", "14", "15")] == ["node1", "", "node1", "", ""]
     assert asked == ["squeue", "sinfo"]

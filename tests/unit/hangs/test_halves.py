@@ -1,9 +1,10 @@
 """Search of faulty nodes if only groups of nodes can be tried."""
 
-import importlib
 import random
 
 import pytest
+
+from kappa.node.watch.halves import not_working
 
 
 class Cluster:
@@ -25,7 +26,7 @@ class Cluster:
         ]
 
     def found(self):
-        return sorted(importlib.import_module("halves").not_working(self.nodes, self.tried))
+        return sorted(not_working(self.nodes, self.tried))
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 64, 500])

@@ -11,7 +11,6 @@ import sys
 
 import pytest
 
-from reframe_checks.base.job_files import FOLDER
 from reframe_checks.parsers.job_scripts import hang
 from tests.waiting import PATIENCE_S, until
 
@@ -42,16 +41,22 @@ def process():
         each.wait()
 
 
-def look():
-    environment = {**os.environ, "SLURM_JOB_ID": JOB, "SLURMD_NODENAME": "node7", "KAPPA_WATCH": "yes"}
-    command = [sys.executable, FOLDER / "look_at_node.py"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    mark, _, line = done.stdout.partition(" ")
-    assert mark == "kappa-look"
-    return json.loads(line)
+@pytest.fixture
+def look(program):
+    """Look at the processes of the job as the watch does."""
+
+    def looked():
+        environment = {**os.environ, "SLURM_JOB_ID": JOB, "SLURMD_NODENAME": "node7", "KAPPA_WATCH": "yes"}
+        command = ["sh", program, "look"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+        mark, _, line = done.stdout.partition(" ")
+        assert mark == "kappa-look"
+        return json.loads(line)
+
+    return looked
 
 
-def test_a_node_on_which_all_runs(process):
+def test_a_node_on_which_all_runs(process, look):
     process(BUSY)
     found = look()
     assert (found["node"], found["stopped"], found["blocked"], found["late"], found["asleep"]) == (
@@ -59,7 +64,7 @@ def test_a_node_on_which_all_runs(process):
     )  # fmt: skip
 
 
-def test_a_stopped_process_is_told_with_its_rank(process):
+def test_a_stopped_process_is_told_with_its_rank(process, look):
     stopped = process(BUSY, SLURM_PROCID="3")
     os.kill(stopped.pid, signal.SIGSTOP)
     until(lambda: "State:\tT" in pathlib.Path(f"/proc/{stopped.pid}/status").read_text(), "it is stopped")
@@ -67,7 +72,7 @@ def test_a_stopped_process_is_told_with_its_rank(process):
     assert (found["pid"], found["rank"], found["state"], found["phase"]) == (stopped.pid, 3, "T", None)
 
 
-def test_a_rank_that_stands_in_a_phase_is_late_and_its_phase_is_told_when_it_is_stopped(process):
+def test_a_rank_that_stands_in_a_phase_is_late_and_its_phase_is_told_when_it_is_stopped(process, look):
     rank = process(WITH_HEARTBEAT, PMIX_RANK="1", SLURM_PROCID="0")
     assert rank.stdout.readline() == b"ready\n"
     [late] = look()["late"]
@@ -78,7 +83,7 @@ def test_a_rank_that_stands_in_a_phase_is_late_and_its_phase_is_told_when_it_is_
     assert stopped["phase"] == "latency with node1"
 
 
-def test_a_process_that_sleeps_until_a_file_answers_is_told_with_the_file(process, tmp_path):
+def test_a_process_that_sleeps_until_a_file_answers_is_told_with_the_file(process, tmp_path, look):
     os.mkfifo(tmp_path / "settings")
     waiting = process(f"print('ready', flush=True); open({str(tmp_path / 'settings')!r})")
     assert waiting.stdout.readline() == b"ready\n"
@@ -96,7 +101,7 @@ def test_a_process_that_sleeps_until_a_file_answers_is_told_with_the_file(proces
 BLOCKED = "import os; os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, %r, 0, 0)])"
 
 
-def test_a_process_that_waits_in_the_kernel_for_no_file_is_told_as_the_record_is_read(process, tmp_path):
+def test_a_process_that_waits_in_the_kernel_for_no_file_is_told_as_the_record_is_read(process, tmp_path, look):
     file = tmp_path / "opened by nobody"
     os.mkfifo(file)
     parent = process(BLOCKED % str(file))
@@ -111,21 +116,21 @@ def test_a_process_that_waits_in_the_kernel_for_no_file_is_told_as_the_record_is
     assert (named.pid, named.waits) == (parent.pid, "")
 
 
-@pytest.mark.parametrize("program", ["import time; time.sleep(1000)", "import sys; sys.stdin.read()"])
-def test_a_process_that_sleeps_for_another_reason_is_not_blocked(process, program):
-    process(f"print('ready', flush=True); {program}").stdout.readline()
+@pytest.mark.parametrize("sleeping", ["import time; time.sleep(1000)", "import sys; sys.stdin.read()"])
+def test_a_process_that_sleeps_for_another_reason_is_not_blocked(process, sleeping, look):
+    process(f"print('ready', flush=True); {sleeping}").stdout.readline()
     assert look()["blocked"] == []
 
 
 @pytest.mark.parametrize(("mode", "told"), [(0o600, True), (0o700, False)])
-def test_a_prolog_that_cannot_be_executed_is_told(monkeypatch, tmp_path, mode, told):
+def test_a_prolog_that_cannot_be_executed_is_told(monkeypatch, tmp_path, mode, told, look):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "node_watch.sh").write_text("#!/bin/sh\n")
     (tmp_path / "node_watch.sh").chmod(mode)
     assert look()["unexecutable"] is told
 
 
-def test_processes_of_others_and_of_the_watch_are_left_out(process):
+def test_processes_of_others_and_of_the_watch_are_left_out(process, look):
     other, watch = process(BUSY, SLURM_JOB_ID="another"), process(BUSY, KAPPA_WATCH="yes")
     for each in (other, watch):
         os.kill(each.pid, signal.SIGSTOP)

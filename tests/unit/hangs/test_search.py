@@ -1,8 +1,14 @@
 """Findings against nodes from the nodes' records: recorded on the embedded cluster, and changed."""
 
-import importlib
+import json
+import os
+import subprocess
 
 import pytest
+
+from kappa.node.watch import search as module
+from kappa.node.watch import steps
+from tests.waiting import PATIENCE_S
 
 # From a run of PairSweep; node3's rank was stopped.
 STOPPED = {
@@ -21,7 +27,7 @@ def told(node, **changes):
 
 
 def exchanged(failed, refused=()):
-    """Output of ``exchange.py`` for each two nodes."""
+    """Output of ``kappa-node exchange`` for each two nodes."""
     return [
         {"node": node, "peer": peer, "failure": failed.get((node, peer)), "answered_by": None,
          "refused": "Operation not permitted" if (node, peer) in refused else None}
@@ -69,10 +75,9 @@ def search(monkeypatch):
         def asked(self, *_):
             return [f"\tlibmpi.so.40 => {LIBRARY} (0x00007f0000000000)"]
 
-    module = importlib.import_module("search")
     fake = Steps()
     monkeypatch.setattr(module, "steps", fake)
-    monkeypatch.setattr(module, "address_of", lambda name: f"10.0.0.{name[-1]}")
+    monkeypatch.setattr(module, "address", lambda name: f"10.0.0.{name[-1]}")
     monkeypatch.setattr(module, "refusal", lambda address: fake.refusals.get(address, ""))
     searching = module.Search(NODES, 2.0, "pair_sweep", ["srun"])
 
@@ -173,12 +178,36 @@ def test_a_prolog_that_fails_is_told_where_it_keeps_every_step_from_starting(sea
     assert search(failed=True, node3=None, said=ended.splitlines()[0]) == [("node3", "silent")]
 
 
-def test_a_running_job_whose_nodes_cannot_be_listed_has_lost_none(monkeypatch):
-    """scontrol is slow or cannot be started, as where it lies on a file system that hangs."""
-    steps = importlib.import_module("steps")
+@pytest.mark.parametrize(
+    ("answer", "nodes"),
+    [(["RUNNING node[1-4]"], NODES), ([], None), (["RUNNING "], None), (["RUNNING node[a-b]"], None),
+     (["SUSPENDED node[1-4]"], None)],
+)  # fmt: skip
+def test_a_running_job_whose_nodes_cannot_be_listed_has_lost_none(monkeypatch, answer, nodes):
+    """As where squeue is slow, or cannot be started because it lies on a file system that hangs."""
     monkeypatch.setenv("SLURM_JOB_ID", "61")
-    monkeypatch.setattr(steps, "asked", lambda program, *_: {"squeue": ["RUNNING node[1-4]"]}.get(program))
-    assert steps.nodes_left() is None
+    monkeypatch.setattr(steps, "asked", lambda program, *_: answer)
+    assert steps.nodes_left() == nodes
+
+
+# Runs a step's program on each node of its list, here.
+SRUN = """#!/bin/sh
+while [ "$1" != sh ]; do case $1 in --nodelist=*) nodes=${1#*=};; esac; shift; done
+IFS=,
+for node in $nodes; do SLURMD_NODENAME=$node; export SLURMD_NODENAME; [ $node = node2 ] && cd /; "$@"; done
+"""
+
+
+def test_a_search_by_hand_prints_its_findings(program, tmp_path):
+    for name, text in {"srun": SRUN, "squeue": "#!/bin/sh\necho RUNNING node[1-2]", "sinfo": "#!/bin/sh"}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    slurm = {"SLURM_JOB_ID": f"kappa-{os.getpid()}", "SLURM_JOB_NODELIST": "node[1-2]"}
+    command = ["sh", program, "search", "pair_sweep", "srun", "--mpi=pmix"]
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **slurm}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    assert json.loads(done.stdout) == {"nodes": NODES[:2], "named": [{"node": "node2", "reason": "unseen"}]}
+    assert "kappa-look" not in done.stdout and "srun" in done.stderr
 
 
 def test_where_no_node_answers_nobody_is_named(search):
@@ -206,7 +235,7 @@ def test_mpi_is_not_tried_where_there_is_none(search):
 
 def test_the_rank_that_stands_is_told_with_the_node(search):
     search(mpi=["node4"], node4={"late": [STOPPED]})
-    assert importlib.import_module("search").late_rank(told("node4", late=[STOPPED])) == STOPPED
+    assert module.late_rank(told("node4", late=[STOPPED])) == STOPPED
 
 
 def test_a_crash_names_its_node_where_mpi_starts_on_all(search):

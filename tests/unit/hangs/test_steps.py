@@ -1,8 +1,8 @@
 """MPI starts if one rank reports a world of all ranks in the launcher's output."""
 
-import importlib
-
 import pytest
+
+from kappa.node.watch import steps
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,11 @@ def test_one_rank_that_met_all_others_is_enough(tmp_path, printed, starts):
     launcher = tmp_path / "mpirun"
     launcher.write_text(f"#!/bin/sh\nprintf '{printed}'\n")
     launcher.chmod(0o755)
-    steps = importlib.import_module("steps")
     assert steps.starts_of_mpi([["node1", "node2"]], 1, "libmpi.so", [str(launcher)]) == [starts]
 
 
 def test_srun_works_on_a_node_if_a_step_inside_a_step_prints(monkeypatch):
-    steps, asked = importlib.import_module("steps"), []
+    asked = []
 
     def step(nodes, mpi):
         asked.append((*nodes, mpi))
@@ -38,7 +37,6 @@ def test_srun_works_on_a_node_if_a_step_inside_a_step_prints(monkeypatch):
 
 def test_a_program_runs_where_it_is_and_finds_its_libraries(tmp_path, monkeypatch):
     """On this machine, with the step's own command."""
-    steps = importlib.import_module("steps")
     monkeypatch.setattr(steps, "_step", lambda nodes, _: ["env", f"SLURMD_NODENAME={nodes[0]}"])
     assert steps.runs_on(["node1"], "ls") == ["node1"]
     assert steps.runs_on(["node1"], "no-such-program") == []

@@ -9,7 +9,7 @@ SCRIPT = "set -euo pipefail; . ./watch_nodes.sh 5 kappa-measure srun; echo the j
 
 def test_the_job_goes_on_and_records_where_python_works(tmp_path):
     # srun fails with the node on which the command fails.
-    for name, line in (("python3", "exit 1"), ("srun", "echo node2; exit 1")):
+    for name, line in (("kappa-node", "exit 1"), ("srun", "echo node2; exit 1")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
         (tmp_path / name).chmod(0o755)
     (tmp_path / "watch_nodes.sh").write_text((job_files.FOLDER / "watch_nodes.sh").read_text())

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from kappa.core.ground.folders import SUITE
-from kappa.node import gather, packed
+from kappa.node import gather, meeting, packed
 from reframe_checks.node.partition_health import FACTS
 from reframe_checks.parsers import job_scripts
 from tests.waiting import PATIENCE_S, until
@@ -124,7 +124,7 @@ def test_address_is_not_written_through_a_link(tmp_path):
     (tmp_path / "victim").write_text("of the user")
     for name in ("address", f"address.{os.getpid()}"):
         (tmp_path / name).symlink_to("victim")
-    gather.publish(str(tmp_path / "address"), {"port": 1})
+    meeting.publish(str(tmp_path / "address"), '{"port": 1}')
     assert (tmp_path / "victim").read_text() == "of the user"
     assert json.loads((tmp_path / "address").read_text()) == {"port": 1}
 

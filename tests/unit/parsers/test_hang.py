@@ -3,11 +3,12 @@
 import hashlib
 import json
 import pathlib
+from typing import get_args
 
 import pytest
 
-from reframe_checks.base.hang_watch import HINTS, said
-from reframe_checks.parsers.job_scripts import NODE_REASONS, PROCESS_REASONS, SAID_REASONS, BlamedNode, hang
+from reframe_checks.base.hang_watch import REASONS, said
+from reframe_checks.parsers.job_scripts import SAID_REASONS, BlamedNode, hang
 from reframe_checks.parsers.text import ParseError
 
 DATA = pathlib.Path(__file__).parents[2] / "data/hang"
@@ -35,7 +36,7 @@ def test_a_node_on_which_mpi_does_not_start():
 
 def test_a_node_on_which_a_program_cannot_be_loaded():
     [found] = hang((DATA / "crashed.json").read_text()).named
-    assert (found.node, found.reason, found.process) == ("node3", "crashed", None)
+    assert (found.node, found.reason, found.pid) == ("node3", "crashed", None)
     assert said(found).endswith("libaio.so.1: file too short")
 
 
@@ -57,13 +58,13 @@ def test_what_no_watch_writes_is_refused(changes):
 def test_every_reason_has_its_words_and_its_hint():
     texts = {
         reason: said(BlamedNode(node="node3", reason=reason, said=reason * (reason in SAID_REASONS), **STOPPED))
-        for reason in (*PROCESS_REASONS, *NODE_REASONS)
+        for reason in get_args(BlamedNode.__annotations__["reason"])
     }
-    assert texts.keys() == HINTS.keys()
+    assert texts.keys() == REASONS.keys()
     assert len({*texts.values()}) == len(texts)
     where = "in the phase 'latency with node1', for 19 s"
     assert texts["stopped"] == f"rank 2 of pair_sweep (process 317) is stopped (state T) {where}"
     waiting = BlamedNode(node="node3", reason="blocked", waits="openat of /home/x", **{**STOPPED, "state": "S"})
     assert "(state S), in openat of /home/x" in said(waiting)
     assert texts["mpi"].endswith(f"; rank 2 of pair_sweep (process 317) makes no progress {where}")
-    assert not any("cable" in text for text in (*texts.values(), *HINTS.values()))
+    assert not any("cable" in text for text in (*texts.values(), *(hint for _, hint in REASONS.values())))

@@ -1,12 +1,10 @@
-"""Find the nodes that ``exchange.py`` gives evidence against: nodes with another node's address, or whose long
+"""Find the nodes that ``kappa-node exchange`` gives evidence against: nodes with another node's address, or whose long
 messages do not arrive. Each message was sent twice, the second time with twice the patience.
-
-Runs on Python 3.6, which old systems bring.
 """
 
 
 def speaking_against(told):
-    """Return findings from the records that ``exchange.py`` printed; none if all nodes are alike."""
+    """Return findings from the records that ``kappa-node exchange`` printed; none if all nodes are alike."""
     nodes, found = {one["node"] for one in told}, {}
     takers = {one["answered_by"]: one["peer"] for one in told if one["answered_by"]}
     if takers:
@@ -43,7 +41,7 @@ def ends(one):
 def with_address_of_others(nodes, told, address_of):
     """Return findings of nodes that also have the address of another node.
 
-    :param told: node -> the record of ``look_at_node.py``, for each node of ``nodes`` that answers.
+    :param told: node -> the record of ``kappa-node look``, for each node of ``nodes`` that answers.
     :param address_of: returns the address of a name, or ``None``.
     """
     holders = {}

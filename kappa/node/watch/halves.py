@@ -1,7 +1,4 @@
-"""Find the nodes that do not work if only groups of nodes can be tried: halve a failing group until it is one node.
-
-Runs on Python 3.6, which old systems bring.
-"""
+"""Find the nodes that do not work if only groups of nodes can be tried: halve a failing group until it is one node."""
 
 MOST_GROUPS = 32  # more groups that fail at the same time are no fault of single nodes
 

@@ -3,8 +3,6 @@
 Only the first failed task counts: the launcher ended the later ones, or they gave up because their peer was gone. A
 crash on more than half of the nodes is the program's fault. So is a crash on several nodes if srun reports no task that
 ended otherwise, because a step may use few of the job's nodes. The check that reads the output judges exit codes.
-
-Runs on Python 3.6, which old systems bring.
 """
 
 import re

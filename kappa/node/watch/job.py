@@ -1,33 +1,34 @@
-#!/usr/bin/env python3
 """Watch a job from its first node, and find the node at fault if the job hangs or the measurement fails.
 
-Usage: ``watch_nodes.py PID EXPECTED_S PROGRAM LAUNCHER…``: the process of the measuring script, its expected time in s,
-a program whose MPI library is tried, and the command that starts its ranks. The watch looks at the job's files every
-``POLL_S``. If they have not changed for ``QUIET_S``, it searches all nodes (``search.py``) with a step beside the
-measurement, and again after a quarter more of the time. If the search names a node, the watch writes ``hang.json`` and
-ends the measurement. Otherwise the measurement goes on to its end or its time limit. ``hold_nodes.sh`` sends SIGTERM
-when the measurement ended, and SIGUSR1 when it failed: then the watch searches the nodes once and reads the
-measurement's output. ``watch.err`` lists what was tried. Runs on Python 3.6, which old systems bring.
+The watch looks at the job's files every ``POLL_S``. If they have not changed for ``QUIET_S``, it searches all nodes
+(``kappa.node.watch.search``) with a step beside the measurement, and again after a quarter more of the time. If the
+search names a node, the watch writes ``hang.json`` and ends the measurement. Otherwise the measurement goes on to its
+end or its time limit. ``hold_nodes.sh`` sends SIGTERM when the measurement ended, and SIGUSR1 when it failed: then the
+watch searches the nodes once and reads the measurement's output. ``watch.err`` lists what was tried.
 """
 
 import contextlib
 import hashlib
 import json
+import math
 import os
 import signal
 import stat
-import subprocess
 import sys
-import tempfile
 import time
 
-import steps
-from search import Search
+from kappa.node.facts.leftovers import ticks_of
+from kappa.node.files import entries
+from kappa.node.meeting import publish
+from kappa.node.watch import steps
+from kappa.node.watch.search import Search
 
+#: Files of the watch in the job's folder. ``watch_nodes.sh`` writes the second one.
+HANG_FILE, LOG_FILE = "hang.json", "watch.err"
 POLL_S, QUIET_S, SHARE_LATER = 2, 15, 0.25
 MOST_POLLS_ALONE = 3
 MOST_FILES, MOST_BYTES = 64, 4 << 20
-OWN = ("watch.err", "kappa_watch", "kappa_peers", "load_watch")
+OWN = (LOG_FILE, "kappa_watch", "kappa_peers", "load_watch")
 
 
 class MeasurementFailedError(Exception):
@@ -65,7 +66,7 @@ class Watch:
         """Write the findings atomically, with the SHA-256 of their line."""
         told = {"format": "kappa-hang", "version": 1, "how": how, "after_s": round(self.elapsed_s, 1)}
         line = json.dumps({**told, "nodes": self.search.nodes, "named": named}, sort_keys=True)
-        whole("hang.json", f"{line}\nsha256={hashlib.sha256(line.encode()).hexdigest()}\n")
+        publish(HANG_FILE, f"{line}\nsha256={hashlib.sha256(line.encode()).hexdigest()}\n")
 
 
 def written():
@@ -93,13 +94,6 @@ def end_of(file):
     return file.read(MOST_BYTES).decode("utf-8", "replace")
 
 
-def whole(name, text):
-    handle, part = tempfile.mkstemp(".part", dir=os.path.dirname(name) or ".")  # a new file: no link is in the way
-    with open(handle, "w") as file:
-        file.write(text)
-    os.rename(part, name)
-
-
 def end(script):
     """End the processes that the script started; the script then ends, and srun passes the signal on to its tasks."""
     for number, patience_s in ((signal.SIGTERM, 3), (signal.SIGKILL, 0)):
@@ -111,12 +105,13 @@ def end(script):
 
 def descendants(ancestor):
     """Return all descendants of the process, without this process."""
-    listed = subprocess.run(["ps", "-e", "-o", "ppid=,pid="], stdout=subprocess.PIPE, check=True).stdout
-    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    found, new = set(), {ancestor}
+    # The second field is the parent.
+    parents = {int(pid): ticks_of(pid)[1:2] for pid in entries("/proc") if pid.isdigit()}
+    found, new = set(), {str(ancestor)}
     while new:
-        new = {pid for parent, pid in pairs if parent in new} - found - {os.getpid()}
-        found |= new
+        pids = {pid for pid, parent in parents.items() if new.intersection(parent)} - found - {os.getpid()}
+        found |= pids
+        new = set(map(str, pids))
     return found
 
 
@@ -124,29 +119,38 @@ def measurement_failed(*_):
     raise MeasurementFailedError
 
 
-def main():
+def watch(script, expected_s, program, launcher):
+    """Watch the job whose measuring script is the process ``script`` until that ends, or a node is named."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGUSR1, measurement_failed)
-    script, expected_s, program, *launcher = sys.argv[1:]
-    watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher), script)
+    watching = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), expected_s, program, launcher), script)
     # Now: the script has ended by the time the files are read.
     said = [output_of(script, number) for number in (1, 2)]
     # hold_nodes.sh finds this process by the file; watch_nodes.sh waits for the printed line.
-    whole("kappa_watch", f"{os.getpid()}\n")
+    publish("kappa_watch", f"{os.getpid()}\n")
     print("ready", flush=True)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
-        named = watch.until_named()
+        named = watching.until_named()
     except MeasurementFailedError:
-        named = watch.search.named(watch.elapsed_s, True, "\n".join(map(end_of, said)))
+        named = watching.search.named(watching.elapsed_s, True, "\n".join(map(end_of, said)))
         if named:
-            watch.say("crash", named)
+            watching.say("crash", named)
         return
     # The measurement fails because the watch ends it: ignore the signal of that failure.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    watch.say("hang", named)
-    end(int(script))
+    watching.say("hang", named)
+    end(script)
 
 
-if __name__ == "__main__":
-    main()
+def print_search(program, launcher):
+    """Search the job's nodes now, also network and MPI, and print the findings as a line of JSON."""
+    if "SLURM_JOB_ID" not in os.environ:
+        sys.exit("kappa-node search: expected SLURM_JOB_ID in the environment: run it in a job")
+    # The job's folder has the program; the steps leave their own processes out.
+    os.chdir(os.path.dirname(sys.argv[0]) or ".")
+    os.environ["KAPPA_WATCH"] = "yes"
+    search = Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), 0.0, program, launcher or ["srun"])
+    named = search.named(math.inf, failed=False)
+    if not named and search.blocked:
+        named = search.named(math.inf, failed=False)  # a process is blocked if it has not moved since the first look
+    print(json.dumps({"nodes": search.nodes, "named": named}))

@@ -1,58 +1,63 @@
-"""Run the watch's steps on some nodes of the job, and ask Slurm about these nodes.
+"""Run the watch's steps on some nodes of the job, and ask Slurm about these nodes."""
 
-Runs on Python 3.6, which old systems bring.
-"""
-
+import itertools
 import json
 import os
 import selectors
 import shlex
 import subprocess
+import sys
 import time
 
-from exchange import MOST_PEERS
+from kappa.node import PROGRAM
+from kappa.node.facts.names import MOST, expanded
+from kappa.node.watch.exchange import MOST_PEERS
 
 # Time limit of a step if no other step has finished; and if one has: at least, and as multiple of the quickest.
 ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
 # If a node does not see the job's folder, Slurm starts the step in another one.
-LOOK = """[ -r look_at_node.py ] && exec python3 -s ./look_at_node.py
-printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
+LOOK = f"""[ -r {PROGRAM} ] && exec sh ./{PROGRAM} look
+printf 'kappa-look {{"node": "%s", "unseen": true}}\\n' "$SLURMD_NODENAME\""""
 RUNS = """path=$(command -v "$1") || exit 0
 ldd "$path" 2>&1 | grep -q "not found" || echo "kappa-runs $SLURMD_NODENAME\""""
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
 
 
 def asked(*command):
-    """Return the output lines of a Slurm command; ``None`` if it fails or does not answer."""
+    """Return the lines that a command prints; none if it fails: a controller without an answer is no node's fault."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ASKING_S, check=True)
     except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace").split("\n")[:-1]
+        return []
+    return done.stdout.decode("utf-8", "replace").splitlines()
 
 
-def names(nodes):
-    """Return the node names of a compact list."""
-    return asked("scontrol", "show", "hostnames", nodes) or []
+def names(listed):
+    """Return the node names of a Slurm list; none if it is no such list."""
+    try:
+        return list(itertools.islice(expanded(listed), MOST))
+    except ValueError:
+        return []
 
 
 def nodes_left():
     """Return the nodes that the job still has; ``None`` if Slurm does not answer, or has suspended the job."""
     answer = asked("squeue", "--noheader", "--jobs=" + os.environ["SLURM_JOB_ID"], "--format=%T %N")
     state, _, nodes = (answer or [""])[0].partition(" ")
-    # A running job has nodes: without any, scontrol has not answered.
     return names(nodes) or None if state == "RUNNING" else None
 
 
 def nodes_down(nodes):
     """Return the nodes that Slurm has given up."""
-    lines = asked("sinfo", "--noheader", "--Node", "--nodes=" + ",".join(nodes), "--format=%N %T") or []
-    return sorted({line.split()[0] for line in lines if line.split()[1:] and line.split()[1].startswith("down")})
+    # sinfo takes an empty list for all nodes.
+    lines = asked("sinfo", "--noheader", "--Node", "--nodes=" + ",".join(nodes), "--format=%N %T") if nodes else []
+    states = (line.partition(" ") for line in lines)
+    return sorted({node for node, _, state in states if state.startswith("down")})
 
 
 def looks(groups, patience):
-    """Return for each group of nodes the record of ``look_at_node.py`` of each node that answers, by name."""
+    """Return for each group of nodes the record of ``kappa-node look`` of each node that answers, by name."""
     commands = [[*_step(group, "none"), "sh", "-c", LOOK] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
     return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
@@ -67,10 +72,10 @@ def runs_on(nodes, program):
 
 
 def exchange(nodes):
-    """Return the records of ``exchange.py`` for each pair of nodes, from the nodes that answer."""
-    command = [*_step(nodes, "none"), "python3", "./exchange.py", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
-    # exchange.py itself retries with more patience.
-    [lines] = _run([command], [len(nodes) * min(len(nodes) - 1, MOST_PEERS)], "", 2)
+    """Return the records of ``kappa-node exchange`` for each pair of nodes, from the nodes that answer."""
+    program = ["sh", f"./{PROGRAM}", "exchange", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
+    # The program itself retries with more patience.
+    [lines] = _run([_step(nodes, "none") + program], [len(nodes) * min(len(nodes) - 1, MOST_PEERS)], "", 2)
     return [one for one in (_whole(line.rpartition(" ")[0]) for line in lines) if isinstance(one, dict)]
 
 
@@ -90,7 +95,7 @@ def starts_of_mpi(groups, patience, library, launcher):
         # mpirun starts its daemons by srun, beside the measurement's daemons.
         start = ["env", "SLURM_OVERLAP=1", launcher[0]]
         commands = [[*start, "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
-    program = ["python3", os.path.abspath("start_mpi.py"), library]
+    program = ["sh", os.path.abspath(PROGRAM), "start-mpi", library]
     # If one rank has left the barrier, all ranks have entered it.
     found = _run([command + program for command in commands], [1] * len(groups), "kappa-mpi ", patience)
     return [any(line.endswith(f" of {len(groups[number])}") for line in lines) for number, lines in enumerate(found)]
@@ -123,7 +128,8 @@ def _run(commands, sizes, mark, patience):
     Ends when each command has printed as many lines as its size says, or is late by ``patience``.
     """
     environ = {key: value for key, value in os.environ.items() if key not in NOT_FOR_STEPS}
-    print(time.strftime("%T"), *(" ".join(map(shlex.quote, command)) for command in commands), sep="\n  ", flush=True)
+    listed = "".join(f"\n  {' '.join(map(shlex.quote, command))}" for command in commands)
+    print(time.strftime("%T") + listed, file=sys.stderr, flush=True)
     began_s = time.monotonic()
     deadline_s = began_s + patience * ALONE_S
     steps, found = [], [[] for _ in commands]
@@ -147,7 +153,8 @@ def _run(commands, sizes, mark, patience):
                         deadline_s = min(deadline_s, began_s + patience * max(BESIDE_S, TIMES_QUICKEST * took_s))
         finally:
             _end(steps)
-    print(f"  {time.monotonic() - began_s:.1f} s: {[len(lines) for lines in found]} of {sizes}")
+    counts = [len(lines) for lines in found]
+    print(f"  {time.monotonic() - began_s:.1f} s: {counts} of {sizes}", file=sys.stderr, flush=True)
     return found
 
 

@@ -1,21 +1,17 @@
-#!/usr/bin/env python3
 """Exchange messages with the other nodes of the job over TCP and UDP, and report for each what did not arrive well.
 
-Start one task on each node (srun --ntasks-per-node=1). The tasks find each other by files in the shared folder
-``--folder``, so that a fault of the network cannot prevent it. Each task then exchanges with every other task, or with
-its ``MOST_PEERS`` nearest neighbours by name:
+A step has one task on each node. The tasks find each other by files in a shared folder, so that a fault of the network
+cannot prevent it. Each task then exchanges with every other task, or with its ``MOST_PEERS`` nearest by name:
 
 - long messages of ``LONG_BYTES``, in turn. If nothing moves for ``PATIENCE_S``, the task sends the message again and
   waits twice as long;
-- for ``--seconds`` a train of small bursts every ``TICK_S``: datagrams, every tenth as long as a packet; short messages
+- for some seconds a train of small bursts every ``TICK_S``: datagrams, every tenth as long as a packet; short messages
   on one TCP connection; and a new connection to one peer after the other.
 
 A datagram carries its number and the time of sending, and the kernel adds the time of arrival. The delay of a busy
-processor before or after does not count. Prints a line of JSON for each peer, a space and its SHA-256. Needs no
-privilege, only Python 3.6 and Linux.
+processor before or after does not count.
 """
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -27,9 +23,12 @@ import socket
 import statistics
 import struct
 import sys
-import tempfile
 import threading
 import time
+
+from kappa.node.facts.names import address, own_addresses
+from kappa.node.files import entries, first, host, read
+from kappa.node.meeting import line_of, publish, receive, step_name, task_and_tasks
 
 MOST_PEERS = 64
 LONG_BYTES, CHUNK, PATIENCE_S = 1 << 20, 1 << 16, 4.0
@@ -42,32 +41,6 @@ SO_RXQ_OVFL, SO_TIMESTAMPNS, IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_MTU, TCP_INFO =
 DATAGRAM = struct.Struct(">16sHQd")  # token, sender, number, s since 1970 when it was sent
 HEADERS = 28  # of IPv4 and UDP
 COUNTERS = {"retransmitted": 100, "duplicates": 216, "reordered": 220, "out_of_order": 224}  # in struct tcp_info
-
-
-def read(path):
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def own_addresses():
-    """Return the IPv4 addresses of this node, without the loopback's."""
-    found = re.findall(r"\|-- ([\d.]+)\n\s+/32 host LOCAL", read("/proc/net/fib_trie"))
-    return sorted({address for address in found if not address.startswith("127.")})
-
-
-def own_macs():
-    found = {read(f"/sys/class/net/{name}/address").strip() for name in os.listdir("/sys/class/net") if name != "lo"}
-    return sorted(found - {""})
-
-
-def address_of(name):
-    try:
-        return socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
-    except OSError:
-        return None
 
 
 # ---- the tasks meet ---------------------------------------------------------------------------------------------
@@ -86,19 +59,15 @@ def refusal(address):
 def meet(folder, own, tasks, seconds):
     """Return node -> what it published, for all nodes that publish within ``seconds``."""
     os.makedirs(folder, exist_ok=True)
-    deadline, found = time.monotonic() + seconds, {}
+    deadline, published = time.monotonic() + seconds, {}
     while True:
         # Write it each time: a node's own change makes its network file system's client read the folder again.
-        path = os.path.join(folder, own["node"])
-        handle, part = tempfile.mkstemp(".part", dir=folder)  # a new file: no link is in the way
-        with open(handle, "w") as file:
-            json.dump(own, file)
-        os.rename(part, path)
-        for name in set(os.listdir(folder)).difference(found):
+        publish(os.path.join(folder, own["node"]), json.dumps(own))
+        for name in set(entries(folder)).difference(published):
             with contextlib.suppress(ValueError):
-                found[name] = json.loads(read(os.path.join(folder, name)) if not name.endswith(".part") else "")
-        if len(found) >= tasks or time.monotonic() > deadline:
-            return found
+                published[name] = json.loads(read(folder, name) or "" if not name.endswith(".part") else "")
+        if len(published) >= tasks or time.monotonic() > deadline:
+            return published
         time.sleep(max(0.1, tasks / 1000))
 
 
@@ -129,8 +98,10 @@ class Receiver:
             threading.Thread(target=run, daemon=True).start()
 
     def published(self):
+        macs = {read("/sys/class/net", name, "address") for name in entries("/sys/class/net") if name != "lo"}
         ports = [each.getsockname()[1] for each in (self.messages, self.connections, self.datagrams)]
-        return {"token": self.token.hex(), "ports": ports, "addresses": own_addresses(), "macs": own_macs()}
+        macs = sorted(macs - {"", None})
+        return {"token": self.token.hex(), "ports": ports, "addresses": own_addresses(), "macs": macs}
 
     def take_connections(self):
         while True:
@@ -149,11 +120,11 @@ class Receiver:
         Both begin with a line of token, sender and length; a stream has length 0.
         """
         with contextlib.suppress(OSError, struct.error), connection:
-            token, sender, length = struct.unpack(">16sHI", exactly(connection, 22))
+            token, sender, length = struct.unpack(">16sHI", receive(connection, 22))
             if token != self.token:
                 return
             if length:
-                connection.sendall(hashlib.sha256(exactly(connection, min(length, LONG_BYTES))).digest())
+                connection.sendall(hashlib.sha256(receive(connection, min(length, LONG_BYTES))).digest())
                 return
             last, part = b"", connection.recv(CHUNK)
             while part:
@@ -215,16 +186,6 @@ def listener():
     return one
 
 
-def exactly(connection, count):
-    data = bytearray()
-    while len(data) < count:
-        part = connection.recv(min(CHUNK, count - len(data)))
-        if not part:
-            raise OSError("closed")
-        data += part
-    return bytes(data)
-
-
 def counters_of(connection):
     """Return TCP's counters of the connection, without those that an old kernel lacks."""
     info = connection.getsockopt(socket.IPPROTO_TCP, TCP_INFO, 256)
@@ -240,7 +201,7 @@ class Peer:
     def __init__(self, own_number, number, published):
         self.own_number, self.number, self.node = own_number, number, published["node"]
         self.token, self.ports = bytes.fromhex(published["token"]), published["ports"]
-        self.address = address_of(self.node) or next(iter(published["addresses"]), None)
+        self.address = address(self.node) or next(iter(published["addresses"]), None)
         self.failure, self.refused, self.count, self.connects, self.slow, self.counters = None, None, 0, 0, 0, {}
         self.stream, self.waiting, self.datagrams, self.filled = None, {}, None, 0
 
@@ -255,9 +216,9 @@ class Peer:
                 sent = 0
                 while sent < len(data):
                     sent += connection.send(data[sent : sent + CHUNK])
-                if exactly(connection, 32) != hashlib.sha256(data).digest():
+                if receive(connection, 32) != hashlib.sha256(data).digest():
                     self.failure = "the data arrive changed"
-        except socket.timeout:  # noqa: UP041 - Python 3.6 has another TimeoutError
+        except socket.timeout:
             self.failure = f"nothing moves for {patience_s:g} s"
         except (OSError, TypeError) as error:
             self.failure = getattr(error, "strerror", None) or str(error)
@@ -355,31 +316,21 @@ def answering(address, node, published):
         # Two Slurm nodes may be one machine.
         if other != node and address in told["addresses"] and told["macs"] != published[node]["macs"]:
             return other
-    found = re.search(rf"^{re.escape(address or '-')}\s+\S+\s+0x2\s+(\S+)", read("/proc/net/arp"), re.MULTILINE)
-    mac = found and found.group(1)
+    mac = first(rf"^{re.escape(address or '-')}\s+\S+\s+0x2\s+(\S+)", read("/proc/net/arp"))
     if not mac or mac in published[node]["macs"]:
         return None
     return next((other for other, told in sorted(published.items()) if other != node and mac in told["macs"]), None)
 
 
-def line(told):
-    data = json.dumps(told, sort_keys=True)
-    return f"{data} {hashlib.sha256(data.encode()).hexdigest()}\n"
+def exchange(seconds, folder, wait):
+    """Print a line for each peer.
 
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=10.5, metavar="S", help="length of the train (%(default)s)")
-    parser.add_argument("--folder", default="peers", metavar="DIR", help="the tasks meet in one in it (%(default)s)")
-    parser.add_argument("--wait", type=float, default=60, metavar="S", help="for the other tasks (%(default)s)")
-    arguments = parser.parse_args()
-    node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-    tasks = int(os.environ.get("SLURM_STEP_NUM_TASKS") or 1)
-    receiver = Receiver()
-    # One folder per step: files of another step have other ports.
-    step = ".".join(os.environ.get(name, "0") for name in ("SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_STEP_ID"))
-    own = {"node": node, **receiver.published()}
-    published = meet(os.path.join(arguments.folder, step), own, tasks, arguments.wait)
+    :param seconds: length of the train. :param folder: the tasks meet in a folder of their step in it. :param wait: for
+        the other tasks, in s.
+    """
+    node, (_, tasks), receiver = host(), task_and_tasks(), Receiver()
+    # Files of another step have other ports.
+    published = meet(os.path.join(folder, step_name()), {"node": node, **receiver.published()}, tasks, wait)
     nodes = sorted(published)
     peers = [Peer(nodes.index(node), nodes.index(name), published[name]) for name in peers_of(node, nodes)]
     for peer in peers:
@@ -388,26 +339,20 @@ def main():
         if peer.failure:
             peer.send_long(2 * PATIENCE_S)
     if peers:
-        train(peers, arguments.seconds)
+        train(peers, seconds)
         # Wait until the peers have reported their number of datagrams: a peer that retries sends later.
         deadline = time.monotonic() + LAST_CONNECT_S + 3 * PATIENCE_S
         while any(peer.number not in receiver.sent for peer in peers) and time.monotonic() < deadline:
             time.sleep(0.1)
     for peer in peers:
-        told = receiver.told(peer.number)
-        counted = receiver.counters.get(peer.number, {})
-        told = {
+        record = {
             "node": node, "peer": peer.node, "failure": peer.failure, "refused": peer.refused,
             "answered_by": answering(peer.address, peer.node, published),
             "connects": peer.connects, "slow_connects": peer.slow,
             "segments": peer.count, "retransmitted": peer.counters.get("retransmitted", 0),
             "duplicate_segments": peer.counters.get("duplicates", 0),
             "reordered_segments": peer.counters.get("reordered", 0),
-            "out_of_order_segments": counted.get("out_of_order", 0), **told,
+            "out_of_order_segments": receiver.counters.get(peer.number, {}).get("out_of_order", 0),
+            **receiver.told(peer.number),
         }  # fmt: skip
-        os.write(sys.stdout.fileno(), line(told).encode())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        os.write(sys.stdout.fileno(), line_of(record))

@@ -1,9 +1,7 @@
-#!/usr/bin/env python3
 """Report what this job's processes do on this node: look twice, a second apart, and print one line of JSON.
 
-The watch (``watch_nodes.py``) starts it on each node if the job seems to hang. It takes the user's own processes that
-have this job's number in their environment. A rank's heartbeat (``src/common/heartbeat.hpp``) gives its phase. Runs on
-Python 3.6, which old systems bring.
+The watch starts it on each node if the job seems to hang. It takes the user's own processes that have this job's number
+in their environment. A rank's heartbeat (``reframe_checks/src/common/heartbeat.hpp``) gives its phase.
 """
 
 import json
@@ -12,7 +10,9 @@ import re
 import struct
 import time
 
-from exchange import own_addresses
+from kappa.node.facts.leftovers import ticks_of
+from kappa.node.facts.names import own_addresses
+from kappa.node.files import entries, first, host, read
 
 BETWEEN_S = 1.0
 HEARTBEAT = struct.Struct("8sQqd96s")  # as in heartbeat.hpp
@@ -20,7 +20,7 @@ RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 MOST_ADDRESSES = 8
 MOST = 1  # reported process of each kind: srun mixes lines of several nodes that are longer than 1024 bytes
-# As in `base/load_watch.py`: Slurm runs it before each task.
+# Slurm runs it before each task of the job (`reframe_checks/base/load_watch.py`).
 PROLOG = "node_watch.sh"
 # System calls on files; except on a FIFO, none waits for another program. Number -> name, and the argument that is a
 # path (else a file descriptor). See syscalls(2) and the kernel's tables of system calls.
@@ -55,44 +55,34 @@ MOST_PATH = 200
 IDLE_SHARE, ASLEEP_CPU_S, ASLEEP_AGE_S = 0.02, 1.0, 10.0
 
 
-def read(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read(1 << 20)
-    except OSError:
-        return b""
-
-
 def processes_of_job(job):
-    """Return process id -> environment of this user's processes in the job, without those of the watch."""
+    """Return process ID -> environment of this user's processes in the job, without those of the watch."""
     found = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        pairs = (pair.split(b"=", 1) for pair in read(f"/proc/{name}/environ").split(b"\0") if b"=" in pair)
-        environ = {key.decode("ascii", "replace"): value.decode("utf-8", "replace") for key, value in pairs}
+    for pid in filter(str.isdigit, entries("/proc")):
+        pairs = (pair.split("=", 1) for pair in (read("/proc", pid, "environ") or "").split("\0") if "=" in pair)
+        environ = dict(pairs)
         if environ.get("SLURM_JOB_ID") == job and "KAPPA_WATCH" not in environ:
-            found[int(name)] = environ
+            found[int(pid)] = environ
     return found
 
 
 def state_of(pid):
     """Return name, state, processor time in s, start in s since boot, bytes read and written; ``None`` if it ended."""
-    stat = read(f"/proc/{pid}/stat").decode("utf-8", "replace")
-    name, _, rest = stat.partition(" (")[2].rpartition(") ")
-    fields = rest.split()
+    fields = ticks_of(pid)
     if not fields:
         return None
-    moved = sum(map(int, re.findall(rb"^[rw]char: (\d+)", read(f"/proc/{pid}/io"), re.MULTILINE)))
-    cpu_s = (int(fields[11]) + int(fields[12])) * TICK_S
-    return {"program": name, "state": fields[0], "cpu_s": cpu_s, "start_s": int(fields[19]) * TICK_S, "moved": moved}
+    moved = re.findall(r"^[rw]char: (\d+)", read(f"/proc/{pid}/io") or "", re.MULTILINE)
+    return {
+        "program": read(f"/proc/{pid}/comm") or "?", "state": fields[0], "start_s": int(fields[19]) * TICK_S,
+        "cpu_s": (int(fields[11]) + int(fields[12])) * TICK_S, "moved": sum(map(int, moved)),
+    }  # fmt: skip
 
 
 def waits_of(pid):
     """Return the call on a file or file system in which the process waits, as text; empty if it waits for another."""
-    told = read(f"/proc/{pid}/wchan").decode("ascii", "replace").strip("\0\n")
+    told = (read(f"/proc/{pid}/wchan") or "").strip("\0\n")
     where = f" ({told})" if told not in ("", "0") else ""
-    words = read(f"/proc/{pid}/syscall").split()
+    words = (read(f"/proc/{pid}/syscall") or "").split()
     machine = os.uname().machine
     if len(words) > 3 and words[0].isdigit():
         number, arguments = int(words[0]), [int(word, 16) for word in words[1:]]
@@ -133,7 +123,8 @@ def heartbeat_of(pid):
     try:
         for name in os.listdir(folder):
             if os.readlink(folder + name).startswith("/memfd:kappa-heartbeat"):
-                _, beats, since_ns, limit_s, phase = HEARTBEAT.unpack(read(folder + name)[: HEARTBEAT.size])
+                with open(folder + name, "rb") as file:
+                    _, beats, since_ns, limit_s, phase = HEARTBEAT.unpack(file.read(HEARTBEAT.size))
                 return beats, phase.partition(b"\0")[0].decode("utf-8", "replace"), since_ns / 1e9, limit_s
     except (OSError, struct.error):
         pass
@@ -146,22 +137,20 @@ def rank_of(environ):
 
 def library_of(pid):
     """Return the MPI library that the process has loaded; ``None`` if it has none."""
-    found = re.search(rb"(/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*)$", read(f"/proc/{pid}/maps"), re.MULTILINE)
-    return found and found.group(1).decode("utf-8", "replace")
+    return first(r"(/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*)$", read(f"/proc/{pid}/maps"))
 
 
 def look():
     environs = processes_of_job(os.environ["SLURM_JOB_ID"])
     before = {pid: (state_of(pid), heartbeat_of(pid), waits_of(pid)) for pid in environs}
     time.sleep(BETWEEN_S)
-    with open("/proc/uptime") as file:
-        up_s = float(file.read().split()[0])
+    up_s = float((read("/proc/uptime") or "").split()[0])
     stopped, blocked, late, ranks, library = [], [], [], [], None
-    for pid, (first, beat, waited) in sorted(before.items()):
+    for pid, (earlier, beat, waited) in sorted(before.items()):
         now = state_of(pid)
-        if not first or not now or first["start_s"] != now["start_s"]:
+        if not earlier or not now or earlier["start_s"] != now["start_s"]:
             continue
-        used_s, states = now["cpu_s"] - first["cpu_s"], first["state"] + now["state"]
+        used_s, states = now["cpu_s"] - earlier["cpu_s"], earlier["state"] + now["state"]
         told = {"pid": pid, "program": now["program"], "rank": rank_of(environs[pid]), "state": now["state"]}
         told.update(phase=None, stands_s=None, cpu_s=now["cpu_s"])
         if beat:
@@ -171,7 +160,7 @@ def look():
                 late.append(told)
         if states in ("TT", "tt"):
             stopped.append(told)
-        elif states.strip("SD") == "" and used_s == 0 and first["moved"] == now["moved"]:
+        elif states.strip("SD") == "" and used_s == 0 and earlier["moved"] == now["moved"]:
             waits = waits_of(pid)
             # Most processes sleep. Some also sleep, killable, in a wait for a file system that does not answer.
             if states == "DD" or (waits and waits == waited):
@@ -181,7 +170,7 @@ def look():
         if mapped and now["program"] not in ("srun", "mpirun", "orted", "prted", "hydra_pmi_proxy"):
             ranks.append((used_s, now["cpu_s"], up_s - now["start_s"]))
     return {
-        "node": os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0],
+        "node": host(),
         "stopped": stopped[:MOST],
         "blocked": blocked[:MOST],
         "late": late[:MOST],
@@ -197,5 +186,5 @@ def look():
     }
 
 
-if __name__ == "__main__":
+def print_look():
     print("kappa-look " + json.dumps(look()), flush=True)

@@ -17,17 +17,16 @@
 - ``mpi``: twice, MPI did not start with this node, but it starts on all others together (``halves.py``);
 - ``crashed``: the first failed task of the measurement crashed there (``crashed.py``). If its program could not be
   run, another node has the program.
-
-Runs on Python 3.6, which old systems bring.
 """
 
 import re
 
-import steps
-from crashed import BY_PROLOG, crashed
-from exchange import address_of, refusal
-from exchanged import speaking_against, with_address_of_others
-from halves import MOST_GROUPS, not_working
+from kappa.node.facts.names import address
+from kappa.node.watch import steps
+from kappa.node.watch.crashed import BY_PROLOG, crashed
+from kappa.node.watch.exchange import refusal
+from kappa.node.watch.exchanged import speaking_against, with_address_of_others
+from kappa.node.watch.halves import MOST_GROUPS, not_working
 
 MOST_ASKED = 8  # nodes asked for a program that another node cannot run
 TIMES_EXPECTED = 5  # after this multiple of the expected time alone, MPI is in doubt
@@ -64,7 +63,7 @@ class Search:
         nodes = [node for node in nodes if node not in unseen]
         told = {node: look for node, look in told.items() if node not in unseen}
         found += silent_or_cut_off(nodes, silent(nodes, told), told)
-        taken = with_address_of_others(self.nodes, told, address_of)
+        taken = with_address_of_others(self.nodes, told, address)
         if taken:
             # Other findings, such as a silent node, may follow from it.
             return taken
@@ -134,7 +133,7 @@ class Search:
     def find_library(self):
         """Find an MPI library: from a process, or else from the program."""
         if not self.library:
-            linked = steps.asked("bash", "-c", 'ldd "$(command -v "$1")"', "bash", self.program) or []
+            linked = steps.asked("bash", "-c", 'ldd "$(command -v "$1")"', "bash", self.program)
             found = re.search(r"=> (/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*) ", "\n".join(linked))
             self.library = found and found.group(1)
 
@@ -166,10 +165,10 @@ def silent_or_cut_off(nodes, missing, told):
     starts = steps.launches([(others[0], node) for node in missing], 2, "none") if missing and others else []
     found = [{"node": node, "reason": "silent"} for node in missing]
     for number, node in enumerate(missing):
-        address = address_of(node)
-        if not (number < len(starts) and starts[number] and address):
+        reached = address(node)
+        if not (number < len(starts) and starts[number] and reached):
             continue
-        refused = refusal(address)
+        refused = refusal(reached)
         said = "its kernel does not send to {}: {}" if refused else "no step starts from it on {}, but one from {} does"
         link = {} if refused else {"peer": node}
         found[number] = {"node": first, "reason": "link", "said": said.format(node, refused or others[0]), **link}
