@@ -32,6 +32,7 @@ QUESTIONS = {
 # Subcommand -> the function that does it (its parameters are the options), and what it does.
 COMMANDS = {
     "facts": ("gather:print_facts", "print facts of this node"),
+    "limits": ("gather:print_limits", "print the resource limits of a task on this node"),
     "folders": ("shared_folders:print_folders", "test the folders of a site's jobs on this node (`kappa doctor`)"),
     "watch": ("watch.job:watch", "watch a job: name the node at fault if it hangs or fails (docs/hangs.md)"),
     "search": ("watch.job:print_search", "search the nodes of this job now, and print the findings as JSON"),
@@ -48,6 +49,7 @@ def parser():
     for name, (_, task) in COMMANDS.items():
         of[name].description = f"{task[0].upper()}{task[1:]}."
     add_options_of_facts(of["facts"])
+    add_json(of["limits"])
     folders = of["folders"]
     folders.add_argument("token", help="random name of the test")
     folders.add_argument("job", help="name of the job in the test")
@@ -74,7 +76,7 @@ def add_options_of_facts(facts):
     facts.add_argument(
         "--table", action="store_true", dest="list_table", help="print the table of facts instead: name, unit, meaning"
     )
-    facts.add_argument("--json", action="store_true", dest="as_json", help="print one line of JSON, with the clock")
+    add_json(facts)
     for question, (option, metavar, meaning) in QUESTIONS.items():
         facts.add_argument(f"--{option}", dest=question, action="append", default=[], metavar=metavar, help=meaning)
     facts.add_argument(
@@ -84,6 +86,10 @@ def add_options_of_facts(facts):
     facts.add_argument(
         "--timeout", type=float, default=300, metavar="S", help="wait S seconds for the other tasks (%(default)s)"
     )
+
+
+def add_json(to):
+    to.add_argument("--json", action="store_true", dest="as_json", help="print one line of JSON, with the clock")
 
 
 def main():

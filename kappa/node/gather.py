@@ -160,6 +160,11 @@ def print_lines(facts, folder, seconds):
     return 1 if missing else 0
 
 
+def print_limits(as_json):
+    """Print the limits that a task here inherits; return the exit status."""
+    return print_facts(["limit.*"], False, as_json, ".", 60)
+
+
 def print_facts(patterns, list_table, as_json, folder, timeout, **questions):
     """Print the facts of this node, or the table of facts; return the exit status."""
     if list_table:
