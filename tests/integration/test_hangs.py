@@ -2,14 +2,13 @@
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import threading
 
 import pytest
 
-from reframe_checks.base import job_files
+from kappa.node import packed
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import replaced
 from tests.fault_campaign.jobs import CONFIGURATION, PMIX
@@ -109,7 +108,7 @@ set -euo pipefail
 {launcher} {options} sleep 600 &
 until squeue --noheader --steps --jobs="$SLURM_JOB_ID" | grep -q '\\.0 '; do sleep 0.2; done
 tried='steps.starts_of_mpi([["node1", "node2"], ["node3"]], 4, "libmpi.so.40", ["{launcher}"])'
-python3 -c "import steps; print($tried)"
+python3 -c "import sys; sys.path.insert(0, 'kappa-node'); from kappa.node.watch import steps; print($tried)"
 kill %1
 """
 
@@ -117,7 +116,8 @@ kill %1
 @pytest.mark.parametrize(("launcher", "options"), [("srun", "--mpi=pmix"), ("mpirun", "--map-by node")])
 def test_mpi_is_tried_beside_a_measurement(suite, launcher, options):
     stage = suite.results / f"try-{launcher}"
-    shutil.copytree(job_files.FOLDER, stage)
+    stage.mkdir()
+    (stage / packed.PROGRAM).write_bytes(packed.program())
     exports = "\n".join(f"export {name}={value}" for name, value in MPI_ENVIRONMENT.items())
     (stage / "job.sh").write_text(TRY_MPI.format(launcher=launcher, options=options, exports=exports))
     suite.cluster("exec", "login", "sbatch", "--wait", "-pscratch", "-N4", "--exclusive", "--ntasks-per-node=2",
