@@ -9,8 +9,6 @@ from importlib import resources
 
 from kappa.node import PROGRAM
 
-#: The start of the shell command that runs the program in a job's folder.
-COMMAND = f"sh ./{PROGRAM}"
 _PACKAGE = resources.files("kappa.node")
 # This module runs on the machine that packs.
 NOT_PACKED = {"packed.py"}

@@ -9,10 +9,15 @@ from kappa.node import packed
 
 
 def node_program(check) -> str:
-    """Put the program into the stage folder of ``check``; return the start of the command that runs it in the job."""
-    with written_beside(pathlib.Path(check.stagedir, packed.PROGRAM), 0o700, lasting=False) as file:
+    """Put the program into the stage folder of ``check``; return the start of the command that runs it in the job.
+
+    Its path is absolute: if a node does not see the folder, Slurm starts the task in /tmp, where any user may have put
+    a program of this name.
+    """
+    path = pathlib.Path(check.stagedir, packed.PROGRAM)
+    with written_beside(path, 0o700, lasting=False) as file:
         file.write(packed.program())
-    return packed.COMMAND
+    return shlex.join(["sh", str(path)])
 
 
 def ask_nodes(check, patterns: Iterable[str], **questions: Iterable[str]) -> None:

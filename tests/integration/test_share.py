@@ -28,9 +28,15 @@ def without_results(suite, *nodes):
 
 def test_a_node_without_the_share_is_named_for_that(suite):
     """As one of a job's nodes (partition scratch), and as its first one (gpu)."""
-    with without_results(suite, "node3"):
+    stranger, was_run = pathlib.Path("/tmp/kappa-node"), pathlib.Path("/tmp/kappa-node-was-run")
+    with without_results(suite, "node3"), contextlib.ExitStack() as undo:
+        # Slurm starts the tasks of such a node in /tmp.
+        undo.callback(suite.cluster, "exec", "node3", "rm", "-f", stranger, was_run)
+        suite.cluster("exec", "node3", "sh", "-c", f"echo ': > {was_run}' > {stranger}")
         status, verdict = suite.run("-n", "PartitionHealth", "--system=embedded:scratch")
         first_status, of_first = suite.run("-n", "PartitionHealth", "--system=embedded:gpu")
+        files = suite.cluster("exec", "node3", "ls", "/tmp").stdout.split()
+    assert stranger.name in files and was_run.name not in files
     assert (status, first_status) == (1, 1)
     for said in (verdict, of_first):
         assert [suspect["node"] for suspect in said["suspects"]] == ["node3"]

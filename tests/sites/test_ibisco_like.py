@@ -140,7 +140,7 @@ def test_nodes_are_looked_at_in_the_first_environment_only(ibisco_like, check):
 
 def test_a_variable_of_the_first_node_does_not_reach_the_others(ibisco_like):
     facts = [line for line in ibisco_like.one("PartitionHealth").srun if "kappa-node" in line]
-    assert len(facts) == 1 and facts[0].startswith("srun --export=HOME,LD_LIBRARY_PATH,PATH sh ./kappa-node ")
+    assert len(facts) == 1 and re.match(r"srun --export=HOME,LD_LIBRARY_PATH,PATH sh /\S+/kappa-node facts ", facts[0])
 
 
 @pytest.mark.parametrize(("placement", "cpus"), [("same_numa", "0,1"), ("other_socket", "0,24")])

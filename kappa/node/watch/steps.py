@@ -16,9 +16,9 @@ from kappa.node.watch.exchange import MOST_PEERS
 # Time limit of a step if no other step has finished; and if one has: at least, and as multiple of the quickest.
 ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
-# If a node does not see the job's folder, Slurm starts the step in another one.
-LOOK = f"""[ -r {PROGRAM} ] && exec sh ./{PROGRAM} look
-printf 'kappa-look {{"node": "%s", "unseen": true}}\\n' "$SLURMD_NODENAME\""""
+# If a node does not see the job's folder, Slurm starts the step in /tmp. The program there may be anyone's.
+LOOK = """[ -r "$1" ] && exec sh "$1" look
+printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
 RUNS = """path=$(command -v "$1") || exit 0
 ldd "$path" 2>&1 | grep -q "not found" || echo "kappa-runs $SLURMD_NODENAME\""""
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
@@ -58,7 +58,7 @@ def nodes_down(nodes):
 
 def looks(groups, patience):
     """Return for each group of nodes the record of ``kappa-node look`` of each node that answers, by name."""
-    commands = [[*_step(group, "none"), "sh", "-c", LOOK] for group in groups]
+    commands = [[*_step(group, "none"), "sh", "-c", LOOK, "sh", os.path.abspath(PROGRAM)] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
     return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
 
@@ -73,7 +73,7 @@ def runs_on(nodes, program):
 
 def exchange(nodes):
     """Return the records of ``kappa-node exchange`` for each pair of nodes, from the nodes that answer."""
-    program = ["sh", f"./{PROGRAM}", "exchange", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
+    program = ["sh", os.path.abspath(PROGRAM), "exchange", "--seconds=1", "--folder=kappa_peers", "--wait=10"]
     # The program itself retries with more patience.
     [lines] = _run([_step(nodes, "none") + program], [len(nodes) * min(len(nodes) - 1, MOST_PEERS)], "", 2)
     return [one for one in (_whole(line.rpartition(" ")[0]) for line in lines) if isinstance(one, dict)]

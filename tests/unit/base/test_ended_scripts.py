@@ -148,7 +148,7 @@ def test_a_watch_ends_itself_after_its_script_was_killed(tmp_path):
     environment = {**os.environ, "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}
     script = subprocess.Popen(["sleep", "600"])
     watch = subprocess.Popen(
-        [*packed.COMMAND.split(), "watch", str(script.pid), "60", "true"],
+        ["sh", f"./{packed.PROGRAM}", "watch", str(script.pid), "60", "true"],
         cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

@@ -190,11 +190,15 @@ def test_a_running_job_whose_nodes_cannot_be_listed_has_lost_none(monkeypatch, a
     assert steps.nodes_left() == nodes
 
 
-# Runs a step's program on each node of its list, here.
+# Runs a step's program on each node of its list, here. The second node does not see the program of a look.
 SRUN = """#!/bin/sh
 while [ "$1" != sh ]; do case $1 in --nodelist=*) nodes=${1#*=};; esac; shift; done
 IFS=,
-for node in $nodes; do SLURMD_NODENAME=$node; export SLURMD_NODENAME; [ $node = node2 ] && cd /; "$@"; done
+for node in $nodes; do
+  SLURMD_NODENAME=$node; export SLURMD_NODENAME
+  [ $node = node2 ] && [ "$2" = -c ] && set -- "$1" "$2" "$3" "$4" /not/there
+  "$@"
+done
 """
 
 
