@@ -264,10 +264,8 @@ FACTS = (
     Fact("site.amd_gpus", "gpus:of_amd", _TOLD, "number of AMD's GPUs"),
     Fact("site.folders", "folders:facts", _TOLD, "folders in which the user can write"),
     Fact("site.lustre", "folders:lustre", _TOLD, "default striping and active targets of Lustre file systems"),
-    Fact("site.disks", "disks:devices", _TOLD, "disks and their partitions"),
     Fact("site.versions", "programs:versions", _TOLD, "versions of programs"),
     Fact("site.modules", "programs:available", _TOLD, "modules that a user may load"),
-    Fact("site.mpi", "programs:libraries", _TOLD, "MPI libraries in usual places"),
     Fact("site.promised_memory_mib_per_cpu", lambda: os.environ.get("SLURM_MEM_PER_CPU"), _TOLD,
          "memory that Slurm promised for each CPU", "MiB"),
 )  # fmt: skip

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NEW = """\
 Describe this login node's cluster as the site NAME. Kappa asks Slurm for nodes, partitions, switches and settings, and
-runs one job of seconds on each kind of node. It prints each value with its source.
+runs one job of seconds on each kind of node. It writes each value with its source.
 
 First load the modules with which you compile. Afterwards answer each FILL IN in site.yaml and expected.yaml. Each one
 marks a value that Kappa could not find, and makes every verdict INCOMPLETE.
@@ -95,12 +95,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _first(folder: pathlib.Path, survey: Survey, today: datetime.date) -> int:
-    from kappa.app.survey.found import facts
     from kappa.app.survey.limits import too_small
     from kappa.app.survey.site_files import asked, site_files
 
-    for fact in facts(survey):
-        _say(f"{fact.what}: {fact.value}  ({fact.source})")
     _update(folder, survey, site_files(folder.name, survey, today))
     _say(f"written to {folder}")
     for title, part in survey.parts.items():

@@ -1,18 +1,16 @@
 """The survey of a cluster, as typed data: kept in the site's folder, and compared with the next survey."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Struct, json, structs
+from msgspec import Struct, json, to_builtins
 
 from kappa.app.survey import hardware, slurm
 from kappa.app.survey.fabric import fabric
 from kappa.app.survey.kinds import Part
-from kappa.app.survey.mpi import FurtherMpi, further_mpi
 from kappa.app.survey.probe import Probe
-from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
-from kappa.app.survey.storage import FileSystem, UnmountedDisk, file_systems, targets, unmounted_disks
+from kappa.app.survey.slurm import CONFIG
+from kappa.app.survey.storage import FileSystem, file_systems, targets
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
 
@@ -28,10 +26,10 @@ class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     slices: int
 
 
-class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NodeKind(Struct, frozen=True, kw_only=True):
     """The answers of nodes of one kind. ``processor``: the value of the key ``cpu_key`` in site.yaml.
 
-    Without values, no node of the kind was probed.
+    Without values, no node of the kind was probed. Older versions kept more values, which are ignored.
     """
 
     by: list[str] = []
@@ -63,9 +61,6 @@ class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All channels at the highest speed that the maker states."""
     limits: dict[str, str] = {}
     """Limits of a job besides ``memlock``, by the probe's names. A hard limit (``_hard``) only if it differs."""
-    unmounted_disks: list[UnmountedDisk] = []
-    further_mpi: list[FurtherMpi] = []
-    """MPI libraries that are neither on PATH nor in a module."""
     unclear_adapters: dict[str, list[str]] = {}
     """If it is unclear which RDMA ports carry MPI, all that may, by link and rate; ``adapters`` is empty then."""
 
@@ -187,23 +182,6 @@ class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{CONFIG}: AccountingStorageType={self.accounting}"
 
 
-class FoundFact(NamedTuple):
-    what: str
-    value: str
-    source: str
-
-
-# The survey's facts -> their sources.
-_SOURCES = {
-    "cluster": CONFIG, "slurm": CONFIG, "mpi_default": CONFIG, "task_plugin": CONFIG, "accounting": CONFIG,
-    "mpi_types": MPI_TYPES, "leaf_switches": TOPOLOGY, "unreachable": PARTITIONS, "access": "--access",
-    "sacct_fails": "sacct", "path": "--path",
-}  # fmt: skip
-# Lists in a node's answer, and the field that names each entry.
-_NAMED_BY = {"file_systems": "point", "unmounted_disks": "name", "further_mpi": "place"}
-_OF_PARTITION = (
-    "slurm_partition", "whole", "most_nodes", "longest_s", "least_nodes", "limits", "wants", "others",
-)  # fmt: skip
 _BUILDERS = ("cmake", "c++", "mpicxx")
 #: Headers that a build of the suite's programs needs.
 HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
@@ -240,8 +218,6 @@ def node_kind(probes: Sequence[Probe], login: Probe | None, record: slurm.SlurmN
         hwloc=dict(node.hwloc),
         memory_gb_per_s=hardware.memory_gb_per_s(node),
         limits=_limits(node.limits),
-        unmounted_disks=unmounted_disks(node),
-        further_mpi=further_mpi(node),
         **fabric(node)._asdict(),
     )
 
@@ -321,58 +297,29 @@ def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[s
     )
 
 
-def facts(survey: Survey) -> Iterator[FoundFact]:
-    """Yield all facts of the survey, each with its source."""
-    for name, source in _SOURCES.items():
-        yield FoundFact(name, _shown(getattr(survey, name)), source)
-    for name in Login.__struct_fields__:
-        yield FoundFact(f"login.{name}", _shown(getattr(survey.login, name)), "this machine")
-    for title, part in survey.parts.items():
-        for name in FoundPart.__struct_fields__:
-            if name != "told":
-                source = PARTITIONS if name in _OF_PARTITION else TOPOLOGY if name == "switches" else NODES
-                yield FoundFact(f"{title}.{name}", _shown(getattr(part, name)), source)
-        for name, value in _values(part.told) if part.told else ():
-            yield FoundFact(f"{title}.{name}", _shown(value), f"probe of {folded(part.node.by)}")
-
-
-def _values(node: NodeKind) -> Iterator[tuple[str, Any]]:
-    """Yield each value of a node; of file systems, programs and the like each entry by its name."""
-    for name, value in structs.asdict(node).items():
-        if name in _NAMED_BY:
-            yield from ((f"{name}.{quote(getattr(entry, _NAMED_BY[name]))}", entry) for entry in value)
-        elif name in ("programs", "versions", "limits"):
-            yield from ((f"{name}.{key}", entry) for key, entry in value.items())
-        elif name != "by":
-            yield name, value
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Struct):
-        value = structs.asdict(value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_shown(inner)}" for key, inner in value.items() if inner not in ("", 0, [], None))
-    if isinstance(value, list):
-        return " ".join(map(_shown, value)) or "none"
-    if value is None or value == "":
-        return "none"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
 def kept(survey: Survey) -> str:
     """Return the survey as JSON text, for the file in the site's folder."""
     return json.format(json.encode(survey), indent=1).decode() + "\n"
 
 
 def changes(before: Survey, now: Survey) -> list[str]:
-    """Return a line for each fact that has changed."""
-    old, new = ({fact.what: fact for fact in facts(survey)} for survey in (before, now))
-    lines = []
-    for what in dict.fromkeys([*old, *new]):
-        if what not in new:
-            lines.append(f"- {what}: {old[what].value}")
-        elif what not in old:
-            lines.append(f"+ {what}: {new[what].value} ({new[what].source})")
-        elif old[what].value != new[what].value:
-            lines.append(f"~ {what}: {old[what].value} -> {new[what].value} ({new[what].source})")
-    return lines
+    """Return a line for each value that has changed."""
+    old, new = (dict(_values(to_builtins(survey))) for survey in (before, now))
+    return [
+        f"{key}: {old.get(key, 'none')} -> {new.get(key, 'none')}"
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key)
+    ]
+
+
+def _values(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each value as text, with its keys; a list of names is one value."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name != "by":  # the nodes that were free
+                yield from _values(inner, f"{key}.{name}".lstrip("."))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, inner in enumerate(value):
+            yield from _values(inner, f"{key}.{number}")
+    elif value not in (None, "", []):
+        yield key, " ".join(map(str, value)) if isinstance(value, list) else str(value)

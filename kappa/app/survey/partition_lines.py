@@ -1,6 +1,5 @@
 """Write a partition of ``site.yaml`` from the survey, each value with its source."""
 
-from shlex import quote
 from typing import Any
 
 from kappa.app.survey.fabric import described
@@ -66,11 +65,6 @@ def write_partition(site: SiteText, title: str, part: FoundPart, survey: Survey)
     _storage(site, title, part)
     for limit in too_small(part):
         site.note(f"Too small: {limit}", part.probe)
-    for library in node.further_mpi:
-        version = library.version or "of unknown version"
-        site.note(
-            f"Not on PATH: {library.library} {version}: {quote(library.place)}", f"{part.probe}: {library.source}"
-        )
 
 
 def _limits(site: SiteText, title: str, part: FoundPart) -> None:
@@ -185,6 +179,3 @@ def _storage(site: SiteText, title: str, part: FoundPart) -> None:
     for found in part.node.file_systems:
         if found not in chosen.values():
             site.note(f"Not measured: {found.kind} at {found.point}; another one is the storage target.", probe)
-    for disk in part.node.unmounted_disks:
-        site.note(f"Not mounted: {disk.name}, {disk.words}; a mounted disk can be a storage target.",
-                  f"{probe}: /sys/block")  # fmt: skip

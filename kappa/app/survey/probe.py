@@ -84,30 +84,6 @@ class LustreDefault(NamedTuple):
     osts: int
 
 
-class BlockDevice(NamedTuple):
-    """A disk, or a partition such as ``sda/sda1``. ``number``: ``major:minor``.
-
-    ``busy``: LVM, RAID, multipath or swap uses it. ``content``: the file system or volume on it, by udev.
-    """
-
-    name: str
-    number: str
-    size_bytes: int
-    rotational: bool
-    removable: bool
-    busy: bool
-    content: str
-    model: str
-
-
-class MpiPlace(NamedTuple):
-    """An MPI library in a usual place. ``source``: how it was found. ``said``: what its files say about it."""
-
-    source: str
-    said: str
-    place: str
-
-
 class Probe(NamedTuple):
     """The answer of one node.
 
@@ -136,8 +112,6 @@ class Probe(NamedTuple):
     headers: tuple[str, ...]
     modules: tuple[str, ...] = ()
     hwloc: Mapping[str, int] = {}
-    devices: tuple[BlockDevice, ...] = ()
-    mpi_places: tuple[MpiPlace, ...] = ()
 
 
 def question(programs: Sequence[str], headers: Sequence[str]) -> tuple[list[str], str]:
@@ -191,8 +165,6 @@ def parse(text: str) -> Probe:
         tuple(facts.places("needed_to_build.")),
         facts.items("site.modules", str),
         dict(facts.items("site.hwloc", tuple[str, int])),
-        facts.items("site.disks", BlockDevice),
-        facts.items("site.mpi", MpiPlace),
     )
 
 

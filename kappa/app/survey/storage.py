@@ -1,11 +1,11 @@
-"""Find the file systems of a node, assign them to the suite's storage targets, and find unused disks."""
+"""Find the file systems of a node, and assign them to the suite's storage targets."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kappa.app.survey.probe import BlockDevice, Mount, Probe
+from kappa.app.survey.probe import Mount, Probe
 from kappa.core.vocabulary.features import OF_ONE_NODE
 
 # Network file systems: the kernel's type -> name, in the order of preference.
@@ -19,9 +19,6 @@ LOCAL = ("ext4", "xfs", "btrfs", "zfs", "ext3", "f2fs")
 _OF_THE_SYSTEM = ("/", "/usr", "/etc", "/var", "/boot")
 _TELLING = re.compile(r"/(?:.*[/_-])?(?:l?scratch\w*|nvme\w*|ssd\w*|local\w*|shared)$")
 _FLASH = re.compile(r"flash|ssd|nvme", re.IGNORECASE)
-# Smaller disks belong to the firmware, or are media of a service processor.
-_LEAST_BYTES = 10**9
-_ZFS = "zfs_member"
 
 
 class FileSystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,51 +110,3 @@ def _folder(point: str, node: Probe) -> str:
 
     inside = [folder for folder in node.folders if mounted_at(folder) == point]
     return max(inside, key=lambda folder: (folder.count("/"), folder), default="")
-
-
-class UnmountedDisk(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A disk that is not mounted.
-
-    ``kind``: NVMe, flash or spinning, by the kernel; unreliable for virtual disks. ``content``: file systems or volumes
-    on it and its partitions, by udev.
-    """
-
-    name: str
-    size_gb: float
-    kind: str
-    removable: bool
-    content: list[str]
-    model: str
-
-    @property
-    def words(self) -> str:
-        what = [f"{self.size_gb:g} GB", self.kind, "removable" * self.removable, self.model]
-        return ", ".join(filter(None, [*what, f"holds {' '.join(self.content)}" if self.content else ""]))
-
-
-def unmounted_disks(node: Probe) -> list[UnmountedDisk]:
-    """Return the disks that are not in use: neither they nor their partitions are mounted, swap, or in a volume."""
-    unused = []
-    for disk in node.devices:
-        devices = [disk, *(other for other in node.devices if other.name.startswith(f"{disk.name}/"))]
-        if "/" in disk.name or disk.size_bytes < _LEAST_BYTES or any(_used(device, node) for device in devices):
-            continue
-        size_gb, content = round(disk.size_bytes / 1e9, 1), [device.content for device in devices if device.content]
-        kind = "NVMe" if disk.name.startswith("nvme") else "spinning" if disk.rotational else "flash"
-        unused.append(
-            UnmountedDisk(
-                name=disk.name, size_gb=size_gb, kind=kind, removable=disk.removable,
-                content=list(dict.fromkeys(content)), model=disk.model,
-            )
-        )  # fmt: skip
-    return unused
-
-
-def _used(device: BlockDevice, node: Probe) -> bool:
-    """Return whether a device is in use. A Btrfs mount names one of its disks; a ZFS mount names only its pool."""
-    source = f"/dev/{device.name.rpartition('/')[2]}"
-    return (
-        device.busy
-        or any(mount.device == device.number or mount.source == source for mount in node.mounts)
-        or (device.content == _ZFS and any(mount.type == "zfs" for mount in node.mounts))
-    )

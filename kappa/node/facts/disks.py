@@ -1,9 +1,9 @@
-"""Queues of the devices below a mount: read-ahead, scheduler, depth and caches; all disks and their partitions."""
+"""Queues of the devices below a mount: read-ahead, scheduler, depth and caches."""
 
 import os
 import re
 
-from kappa.node.files import entries, first, number, read
+from kappa.node.files import entries, read
 
 DEVICES, BACKING = "/sys/dev/block", "/sys/class/bdi"
 QUEUE = (
@@ -15,10 +15,6 @@ DEVICE = ("queue_depth", "state", "timeout")
 OF_BACKING = ("read_ahead_kb", "min_ratio", "max_ratio", "strict_limit")
 # Maximum number of layers of devices.
 DEEPEST = 8
-BLOCK, NO_DISKS = "/sys/block", ("loop", "ram", "zram", "dm-")
-# The kernel's unit, whatever the disk's.
-SECTOR_BYTES = 512
-MOST_DISKS = 256
 
 
 def settings(device, source):
@@ -58,25 +54,3 @@ def distinct(texts):
     """Return all values of the devices, without the brackets around the chosen word; or None."""
     chosen = (re.sub(r".*\[(\S+)\].*", r"\1", text) for text in texts if text is not None)
     return ",".join(sorted(set(chosen))) or None
-
-
-def devices():
-    """Yield [name, MAJOR:MINOR, bytes, rotational, removable, busy, content, model] of disks and DISK/PARTITION.
-
-    ``busy``: part of LVM, RAID or multipath, or swap space. ``content``: the file system or volume on it, by udev.
-    """
-    swaps = [line.split(" ")[0] for line in (read("/proc/swaps") or "").splitlines()]
-    listed = []
-    for disk in entries(BLOCK):
-        if disk.startswith(NO_DISKS) or not number(BLOCK, disk, "size") or number(BLOCK, disk, "hidden"):
-            continue
-        parts = [part for part in entries(BLOCK, disk) if os.path.exists(os.path.join(BLOCK, disk, part, "partition"))]
-        for folder in [disk, *(f"{disk}/{part}" for part in parts)]:
-            device, name = os.path.join(BLOCK, folder), os.path.basename(folder)
-            numbers = read(device, "dev") or ""
-            busy = bool(entries(device, "holders")) or "/dev/" + name in swaps
-            content = first(r"^E:ID_FS_TYPE=(.*)", read("/run/udev/data/b" + numbers))
-            size = (number(device, "size") or 0) * SECTOR_BYTES
-            kind = [number(device, "queue/rotational") == 1, number(device, "removable") == 1, busy]
-            listed.append([folder, numbers, size, *kind, content or "", read(device, "device/model") or ""])
-    yield "site.disks", listed[:MOST_DISKS]
