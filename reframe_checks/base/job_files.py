@@ -27,15 +27,24 @@ def source(name: str) -> pathlib.Path:
     return _ELSEWHERE.get(name, FOLDER / name)
 
 
+def staged(check, name: str) -> str:
+    """Return the path of a program in the stage folder of ``check``, quoted for the job script.
+
+    It is absolute: if a node does not see the folder, Slurm starts the task in /tmp, where any user may have put a
+    program of this name.
+    """
+    return shlex.quote(str(pathlib.Path(check.stagedir, name)))
+
+
 def in_stage(check, name: str) -> str:
-    """Copy the file ``name`` of ``src/job`` into the stage folder of ``check``; return its path for the job script."""
+    """Copy the file ``name`` of ``src/job`` into the stage folder of ``check``; return its path as ``staged`` does."""
     shutil.copyfile(source(name), pathlib.Path(check.stagedir, name))
-    return f"./{name}"
+    return staged(check, name)
 
 
 def sourced(check, name: str, *words: object) -> str:
     """Return the command that sources the file with these words as arguments, quoted."""
-    return shlex.join([".", in_stage(check, name), *map(str, words)])
+    return " ".join([".", in_stage(check, name), *(shlex.quote(str(word)) for word in words)])
 
 
 IN_IMAGE, SCRIPT = "in_image", "call"

@@ -6,18 +6,15 @@ from collections.abc import Iterable
 
 from kappa.core.ground.whole_files import written_beside
 from kappa.node import packed
+from reframe_checks.base.job_files import staged
 
 
 def node_program(check) -> str:
-    """Put the program into the stage folder of ``check``; return the start of the command that runs it in the job.
-
-    Its path is absolute: if a node does not see the folder, Slurm starts the task in /tmp, where any user may have put
-    a program of this name.
-    """
+    """Put the program into the stage folder of ``check``; return the start of the command that runs it in the job."""
     path = pathlib.Path(check.stagedir, packed.PROGRAM)
     with written_beside(path, 0o700, lasting=False) as file:
         file.write(packed.program())
-    return shlex.join(["sh", str(path)])
+    return f"sh {staged(check, packed.PROGRAM)}"
 
 
 def ask_nodes(check, patterns: Iterable[str], **questions: Iterable[str]) -> None:

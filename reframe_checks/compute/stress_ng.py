@@ -13,7 +13,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.record.evidence import Finding
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.job_files import KILLABLE, in_stage
+from reframe_checks.base.job_files import KILLABLE, in_stage, staged
 from reframe_checks.base.same_bits import WRONG_BITS
 from reframe_checks.base.scaled import AllCores, OnEachNode
 from reframe_checks.parsers import job_scripts
@@ -46,7 +46,7 @@ class StressNg(AllCores, OnEachNode, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         in_stage(self, KILLABLE)
-        self.executable = "bash ./stress_on_node.sh"
+        self.executable = f"bash {staged(self, 'stress_on_node.sh')}"
         self.executable_opts = [shlex.quote(",".join(STRESSORS)), str(self.seconds), str(self.vm_mib)]
 
     @rfmb.sanity_function

@@ -14,7 +14,7 @@ from kappa.node.watch.steps import asked
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.hang_watch import ENDED_FILE
-from reframe_checks.base.job_files import runs_in_slurm
+from reframe_checks.base.job_files import runs_in_slurm, staged
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.parsers import node_times, slurm
 
@@ -52,16 +52,16 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.executable, self.executable_opts = "bash", ["./start_of_task.sh", f"> {SECOND}"]
+        self.executable, self.executable_opts = "bash", [staged(self, "start_of_task.sh"), f"> {SECOND}"]
 
     def command_lines(self):
-        return [self.launched("bash", "./start_of_task.sh", f"> {FIRST}"), *super().command_lines()]
+        return [self.launched("bash", staged(self, "start_of_task.sh"), f"> {FIRST}"), *super().command_lines()]
 
     # First, before other commands of the job take time.
     @rfmb.run_before("run", always_last=True)
     def ask_slurm_first(self):
         if runs_in_slurm(self):
-            self.prerun_cmds = [f"bash ./start_of_task.sh --job > {JOB}", *self.prerun_cmds]
+            self.prerun_cmds = [f"bash {staged(self, 'start_of_task.sh')} --job > {JOB}", *self.prerun_cmds]
 
     @rfmb.run_after("run")
     def wait_for_epilogs(self):

@@ -11,6 +11,7 @@ from kappa.core.vocabulary.features import stated_folder
 from kappa.core.vocabulary.scales import SCALES
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.job_files import staged
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import JobFolder, OnStorage
 from reframe_checks.base.scaled import OnEachNode
@@ -173,7 +174,7 @@ class NodeScratch(FioPhases, JobFolder, OnEachNode, KappaCheck):
 
     # First: fio's exit status is the job's.
     def command_lines(self):
-        words = ["python3", "-s", "./file_calls.py", '"$folder"', f"{self.calls_s:g}", str(self.reads)]
+        words = ["python3", "-s", staged(self, "file_calls.py"), '"$folder"', f"{self.calls_s:g}", str(self.reads)]
         # The launcher takes the last of its options.
         return [self.launched(f"--output={CALLS}", *words), *super().command_lines()]
 

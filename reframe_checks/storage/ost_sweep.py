@@ -19,7 +19,7 @@ from kappa.core.vocabulary.features import STORAGE_TARGETS, swept
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.job_files import KILLABLE, in_stage
+from reframe_checks.base.job_files import KILLABLE, in_stage, staged
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.localise.finding import ranked, slowest_share
@@ -94,7 +94,7 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
         in_stage(self, KILLABLE)
 
     def command_lines(self):
-        step = self.launched("./ost_on_node.sh", '"$round"', '"$folder"', *self.fio_options())
+        step = self.launched(staged(self, "ost_on_node.sh"), '"$round"', '"$folder"', *self.fio_options())
         # Only the job knows how many rounds its nodes need.
         rounds = f'for round in $(seq "$(tail -n 1 rounds.txt | cut -d " " -f 1)"); do {step}; done'
         return [f'./ost_rounds.sh "$folder" {self.passes}', rounds]

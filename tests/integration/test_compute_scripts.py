@@ -41,7 +41,7 @@ def commands(stage):
 
     def of(check, nodes):
         text = (stage(check, nodes) / "rfm_job.sh").read_text()
-        *lines, look = text[text.index("\n. ./record_provenance.sh ") + 1 :].splitlines()[1:]
+        *lines, look = text[text.index("/record_provenance.sh ") :].splitlines()[1:]
         assert "node_watch.sh ]] || srun " in look
         if lines[0] == ". ./series.sh":
             lines[:1] = (stage(check, nodes) / "series.sh").read_text().splitlines()

@@ -12,7 +12,8 @@ def test_ranks_are_bound_to_numa_domains(cpu_infiniband, placement, cpus):
     script = cpu_infiniband.one("OsuLatency", placement=placement)
     assert {"--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--exclusive"} <= script.sbatch
     first, *benchmark = script.srun
-    assert first == f"srun --cpu-bind=map_cpu:{cpus} bash ./place_of_rank.sh > placement.txt"
+    program = script.path.parent / "place_of_rank.sh"
+    assert first == f"srun --cpu-bind=map_cpu:{cpus} bash {program} > placement.txt"
     assert benchmark == [f"srun --cpu-bind=map_cpu:{cpus} osu_latency -i 200 -x 20 -c -m 1:1048576"] * 3
 
 
@@ -92,7 +93,7 @@ def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):
         # Every node writes to its own, and each has a folder there.
         if script.parameters.get("target") == "scratch" and script.check != "EmtIoEachNode":
             assert "--nodes=1" in script.sbatch
-            assert "\n. ./storage_folder.sh /scratch\n" in script.text
+            assert "/storage_folder.sh /scratch\n" in script.text
     shared = cpu_infiniband.one("IorEasy", target="shared", scale="whole_partition", pattern="collective")
     assert "--nodes=16" in shared.sbatch
 

@@ -163,7 +163,7 @@ def test_striping_is_set_and_read_back_before_the_benchmark(ibisco_like, check, 
     assert scripts
     for script in scripts:
         steps = [
-            f". ./storage_folder.sh {path}\n",
+            f"/storage_folder.sh {path}\n",
             f'{setstripe} "$folder"\n',
             'lfs getstripe --directory "$folder" > striping.txt\n',
             "\nsrun ",
@@ -182,20 +182,20 @@ def test_local_nvme_has_no_striping_and_one_node(ibisco_like):
         if script.check == "EmtIoEachNode":
             continue
         assert "--nodes=1" in script.sbatch
-        assert "\n. ./storage_folder.sh /nvme\n" in script.text
+        assert "/storage_folder.sh /nvme\n" in script.text
         assert "lfs" not in script.text
 
 
 def test_waveforms_of_every_node_go_to_its_own_disk_and_are_read_there(ibisco_like):
     script = ibisco_like.one("EmtIoEachNode", target="nvme")
     assert {"--nodes=32", "--ntasks=32", "--ntasks-per-node=1"} <= script.sbatch
-    assert "\n. ./node_folder.sh /nvme\n" in script.text
+    assert "/node_folder.sh /nvme\n" in script.text
     assert len(script.srun) == 2
     for number, step in enumerate(script.srun, 1):
         for word in ("$folder/waves.cff", "--waveform-files=rank", "--verify-waveforms=own", f"result-{number}.json"):
             assert word in step
     shared = ibisco_like.one("EmtIoEachNode", target="lustre_ssd")
-    assert "--verify-waveforms=other" in shared.srun[0] and "\n. ./storage_folder.sh" in shared.text
+    assert "--verify-waveforms=other" in shared.srun[0] and "/storage_folder.sh" in shared.text
 
 
 @pytest.mark.parametrize("files", ["shared", "rank"])
@@ -251,7 +251,8 @@ def test_ior_runs_before_each_btio_with_its_sizes(ibisco_like):
 def test_each_object_storage_target_is_written_by_a_few_nodes(ibisco_like, target, osts):
     script = ibisco_like.one("OstSweep", target=target)
     assert {"--nodes=8", "--ntasks-per-node=1"} <= script.sbatch
-    plan, sweep = (script.text.index(step) for step in ('./ost_rounds.sh "$folder" 3', "; do srun ./ost_on_node.sh "))
+    step = f"; do srun {script.path.parent}/ost_on_node.sh "
+    plan, sweep = (script.text.index(part) for part in ('./ost_rounds.sh "$folder" 3', step))
     assert plan < sweep
     case = next(
         case for run in load_session(ibisco_like.report).runs for case in run

@@ -4,7 +4,7 @@
 # Prints one line: exit status, number and names of the stressors that did an operation. Output: stress-ng-NODE.log.
 set -euo pipefail
 # shellcheck source=/dev/null
-. ./killable.sh
+. "${BASH_SOURCE%/*}/killable.sh"
 node=${SLURMD_NODENAME:-$(uname -n)}
 log=stress-ng-$node.log
 options=()

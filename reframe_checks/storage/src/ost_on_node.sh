@@ -4,7 +4,7 @@
 # Always succeeds, so that the other targets are still measured: missing files show the failures.
 set -euo pipefail
 # shellcheck source=/dev/null
-. ./killable.sh
+. "${BASH_SOURCE%/*}/killable.sh"
 round=$1 folder=$2
 shift 2
 node=${SLURMD_NODENAME:-$(hostname -s)}

@@ -2,14 +2,13 @@
 
 import os
 import pathlib
-import shlex
 import signal
 import subprocess
 
 import pytest
 
 from reframe_checks.base.hang_watch import ENDED_FILE
-from reframe_checks.base.job_files import FOLDER, KILLABLE, source
+from reframe_checks.base.job_files import KILLABLE, source
 from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE
 from tests.waiting import PATIENCE_S, until
 
@@ -25,10 +24,11 @@ echo figure > figures.json
 def job(tmp_path):
     """start(measure=…, hold_s=…, limit_s=…): the job as a process, in `tmp_path`."""
     started = []
-    (tmp_path / KILLABLE).symlink_to(source(KILLABLE))
+    for name in (KILLABLE, "hold_nodes.sh"):
+        (tmp_path / name).symlink_to(source(name))
 
     def start(measure=MEASURE, hold_s=30, limit_s=600):
-        holding = f". {shlex.quote(str(FOLDER))}/hold_nodes.sh {hold_s} {limit_s} job.out job.err"
+        holding = f". ./hold_nodes.sh {hold_s} {limit_s} job.out job.err"
         (tmp_path / "job.sh").write_text(f"trap 'exit 9' ERR\n{holding}\n{measure}\n")
         with (tmp_path / "job.out").open("w") as out, (tmp_path / "job.err").open("w") as err:
             environment = {**os.environ, "SLURM_JOB_ID": "7"}

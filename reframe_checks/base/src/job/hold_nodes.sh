@@ -8,7 +8,7 @@ export SLURM_KILL_BAD_EXIT=${SLURM_KILL_BAD_EXIT-1}
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" || -n ${SLURM_ARRAY_TASK_ID-} ]]; then return 0; fi
 hold_s=$1 limit_s=$2 stdout=$3 stderr=$4
 # shellcheck source=/dev/null
-. ./killable.sh
+. "${BASH_SOURCE%/*}/killable.sh"
 shell=("$BASH")
 if shopt -q login_shell; then shell+=(-l); fi
 measure() {

@@ -5,7 +5,7 @@
 # usage: on_node.sh PART STDOUT STDERR
 set -uo pipefail
 # shellcheck source=/dev/null
-. ./killable.sh
+. "${BASH_SOURCE%/*}/killable.sh"
 part=$1 stdout=$2 stderr=$3
 own=nodes/$SLURMD_NODENAME
 rm -rf "$own"

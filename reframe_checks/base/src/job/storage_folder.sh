@@ -3,7 +3,7 @@
 # Makes $folder, the job's folder on a storage target. Removes it when the job ends, fails, times out or is cancelled.
 # A later job removes the folder of a job that was killed outright.
 # shellcheck source=/dev/null
-. ./own_folder.sh
+. "${BASH_SOURCE%/*}/own_folder.sh"
 remove_old_folders "$1" 'kappa.*.????????' || true
 if ! folder=$(mktemp -d "$1/kappa.$SLURM_JOB_ID.XXXXXXXX") || ! mark_folder "$folder"; then
     echo "storage_folder.sh: error: the job can make no folder of its own in $1: check its permissions and free space" >&2
