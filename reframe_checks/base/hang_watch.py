@@ -299,7 +299,8 @@ class FirstNodeBegins(rfm.RegressionTestPlugin):
             self.say_who_does_not_see_the_folder()
 
     def say_who_cannot_start_the_script(self):
-        if PROVENANCE_FILE in os.listdir(self.stagedir):
+        # A script may end before it writes its provenance.
+        if not {PROVENANCE_FILE, ENDED_FILE}.isdisjoint(os.listdir(self.stagedir)):
             return
         told = None
         with contextlib.suppress(OSError):

@@ -57,8 +57,9 @@ def test_a_first_node_that_cannot_start_the_script_is_named(ended, tmp_path, lin
     assert ended() == ([crashed] if named else [])
 
 
-def test_a_prolog_that_failed_after_the_script_began_is_left_to_the_watch(ended, tmp_path):
-    for name in ("rfm_job.out", "provenance.txt"):
+@pytest.mark.parametrize("written", ["provenance.txt", "kappa_ended"])
+def test_a_prolog_that_failed_after_the_script_began_is_left_to_the_watch(ended, tmp_path, written):
+    for name in ("rfm_job.out", written):
         (tmp_path / name).touch()
     (tmp_path / "rfm_job.err").write_text("slurmstepd-node4: error: TaskProlog failed status=1\n")
     assert ended() == []

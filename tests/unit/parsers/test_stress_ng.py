@@ -65,8 +65,8 @@ def test_bits_that_flip_in_memory_are_seen(tmp_path):
     (tmp_path / SCRIPT.name).symlink_to(SCRIPT)
     # 0.5 to 3 s, and up to 9 s on a busy machine: stress-ng gives up at the fifth wrong result.
     script = subprocess.Popen(
-        ["bash", f"./{SCRIPT.name}", "vm", "6", "32"], cwd=tmp_path, env=os.environ | {"SLURMD_NODENAME": "n1"}, text=True,
-        stdout=subprocess.PIPE, start_new_session=True,
+        ["bash", f"./{SCRIPT.name}", "vm", "6", "32"], cwd=tmp_path, env=os.environ | {"SLURMD_NODENAME": "n1"},
+        text=True, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     draw = random.Random(1)
     while script.poll() is None:
