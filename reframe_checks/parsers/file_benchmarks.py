@@ -1,7 +1,7 @@
 """Benchmarks that write and read files: fio, IOzone, and NPB's BT with I/O.
 
-- fio 3.x with ``--output-format=json``; its manual names the fields under "JSON output". Tried with 3.33 (recorded) and
-  3.16 (published). Completion latencies have to be among its percentiles.
+- fio 3.x with ``--output-format=json``; its manual names the fields under "JSON output". Tried with 3.33 (recorded),
+  3.16 and 3.1 (published). Completion latencies have to be among its percentiles.
 - IOzone 3 with ``-i 0 -i 1``: write, rewrite, read and reread over file size and request size.
 - NPB 3.4 BT-IO (``SUBTYPE=full``, ``simple`` …).
 """
@@ -22,12 +22,14 @@ _KNOWN_VERSION = re.compile(r"fio-3\.[0-9]{1,4}[\w.-]{0,40}")
 _BLOCK_SIZE = re.compile(r"([1-9][0-9]{0,11})([kmg]?)b?", re.IGNORECASE)
 # fio's kb_base is 1024 unless told otherwise.
 _FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-# The side that each pattern has to move; a mixed one may happen to move a single side.
+# The sides that each pattern has to move.
 _MUST_MOVE = {
     "read": "read", "randread": "read", "write": "write", "randwrite": "write", "trimwrite": "write",
-    "rw": None, "readwrite": None, "randrw": None,
+    "rw": "read write", "readwrite": "read write", "randrw": "read write",
 }  # fmt: skip
-_LATENCY = Annotated[float, Meta(ge=1, le=Unit.OPERATION_NS.ceiling)]
+# With these shares of reads or writes, a mixed job moves one side only.
+_ONE_SIDED = {"0", "100"}
+_LATENCY = Annotated[float, Meta(ge=0, le=Unit.OPERATION_NS.ceiling)]
 
 
 @dataclass(frozen=True)
@@ -67,21 +69,31 @@ class _Completion(Struct, frozen=True):
 class _Side(Struct, frozen=True):
     io_bytes: Bytes
     runtime_ms: Annotated[int, Meta(ge=0, le=int(Unit.RUN_MS.ceiling))] = field(name="runtime")
-    bytes_s: Annotated[float, Meta(ge=0, le=Unit.BYTES_S.ceiling)] = field(name="bw_bytes")
+    kib_s: Annotated[float, Meta(ge=0, le=Unit.KIB_S.ceiling)] = field(name="bw")
     iops: Annotated[float, Meta(ge=0, le=Unit.IO_S.ceiling)]
     total_ios: Count
     clat_ns: _Completion
+    # fio 3.1 lacks it.
+    bw_bytes: Annotated[float, Meta(ge=0, le=Unit.BYTES_S.ceiling)] | None = None
+
+    @property
+    def bytes_s(self) -> float:
+        return 1000 * self.io_bytes / self.runtime_ms
 
     def __post_init__(self) -> None:
         if not self.io_bytes:
+            idle = not (self.total_ios or self.iops or self.kib_s or self.bw_bytes)
+            require(idle, "io_bytes: above 0, as there were operations")
             return
         require(self.runtime_ms > 0, "runtime: above 0")
-        # stat.c of fio: rates are totals over the run time in ms; bytes per second are rounded down.
-        require(abs(self.bytes_s - 1000 * self.io_bytes / self.runtime_ms) <= 1, "bw_bytes: 1000 x io_bytes / runtime")
+        # stat.c of fio: rates are totals over the run time in ms; both bandwidths are rounded down.
+        require(abs(self.kib_s - self.bytes_s / 1024) <= 1, "bw: 1000 x io_bytes / runtime, in KiB/s")
+        require(self.bw_bytes is None or abs(self.bw_bytes - self.bytes_s) <= 1, "bw_bytes: 1000 x io_bytes / runtime")
         off = abs(self.iops - 1000 * self.total_ios / self.runtime_ms)
         require(off <= 1e-5 * max(self.iops, 1), "iops: 1000 x total_ios / runtime")
         percentiles = "percentiles (`clat_percentiles=1`, which `lat_percentiles=1` turns off)"
         require(bool(self.clat_ns.percentile), f"clat_ns: {percentiles}")
+        require(min((self.clat_ns.percentile or {}).values()) >= 1, "clat_ns.percentile: latencies of 1 ns or more")
 
 
 class _JobOptions(Struct, frozen=True):
@@ -89,6 +101,8 @@ class _JobOptions(Struct, frozen=True):
     bs: Text | None = None
     direct: Literal["0", "1"] | None = None
     kb_base: Text | None = None
+    rwmixread: Text | None = None
+    rwmixwrite: Text | None = None
 
 
 class _Job(Struct, frozen=True):
@@ -125,7 +139,11 @@ def fio(text: str) -> tuple[FioJob, ...]:
             raise output.error(number, "a run without errors")
     if first > len(output.lines):
         raise output.missing("fio's JSON, from a line `{` on")
-    document = decode(output, range(first, len(output.lines) + 1), _FioDocument)
+    end = output.lines.index("}", first) + 1 if "}" in output.lines[first:] else len(output.lines)
+    for number, line in enumerate(output.lines[end:], start=end + 1):
+        if line.strip():
+            raise output.error(number, "the end of the output behind fio's JSON: use `--output-format=json` alone")
+    document = decode(output, range(first, end + 1), _FioDocument)
     try:
         return tuple(_job(job, document.options) for job in document.jobs)
     except ValueError as err:
@@ -143,9 +161,10 @@ def _job(job: _Job, shared: _JobOptions) -> FioJob:
     pattern = given["rw"].partition(":")[0]
     require(pattern in _MUST_MOVE, f"rw: one of {', '.join(_MUST_MOVE)}, found {given['rw'][:40]}")
     sides = {"read": _side(job.read), "write": _side(job.write)}
-    required = _MUST_MOVE[pattern]
-    moved = sides[required] if required else job.read.io_bytes + job.write.io_bytes
-    require(bool(moved), f"{required or 'read and write'}.io_bytes: bytes moved by rw={given['rw'][:40]}")
+    for side in _MUST_MOVE[pattern].split():
+        may_rest = _MUST_MOVE[pattern] != side and not _ONE_SIDED.isdisjoint((given["rwmixread"], given["rwmixwrite"]))
+        require(bool(sides[side]) or may_rest, f"{side}.io_bytes: bytes moved by rw={given['rw'][:40]}")
+    require(any(sides.values()), "read.io_bytes or write.io_bytes: above 0")
     block_sizes = {_BLOCK_SIZE.fullmatch(size) for size in given["bs"].split(",")}
     size = block_sizes.pop()
     if block_sizes or not size or given["kb_base"] not in (None, "1024"):

@@ -88,6 +88,8 @@ _NUMA = Speaker("libnuma", _STDERR)
 _LOADER = Speaker("the dynamic linker", "correct LD_PRELOAD or LD_LIBRARY_PATH")
 _CONTAINER = Speaker("the container's runtime", "call it with --quiet")
 _SSH = Speaker("ssh", "set LogLevel ERROR in its configuration")
+_FLUX = Speaker("Flux", "run with `--quiet`, or " + _STDERR)
+_XALT = Speaker("XALT", "unset XALT_TRACING")
 _ROCM = Speaker("ROCm", "install amdgpu.ids, or " + _STDERR)
 
 # Open MPI (opal/util/show_help.c) and PRRTE draw 74 dashes, which no benchmark here does.
@@ -166,6 +168,7 @@ _SHAPES = (
     _shape(_INTEL_MPI, rf"MPI startup\(\): {_REST}", inside=_INTEL_MORE),
     _shape(_INTEL_MPI, rf"IPL WARN> {_REST}"),
     _shape(_INTEL_MPI, rf"impi_info: {_REST}"),
+    _shape(_INTEL_MPI, rf"WARNING: release_mt library was used but no multi-ep feature was enabled\.{_REST}"),
     # HYDU_error_printf of MPICH and Intel MPI.
     _shape(_MPICH, rf"\[(?:{_HYDRA})@{_HOST}\] {_REST}", inside=r"kvsname=\S{1,200} key=.{0,4000}"),
     _shape(_MPICH, r"\[WARN\] yaksa: [0-9]{1,9} leaked handle pool objects"),
@@ -232,6 +235,12 @@ _SHAPES = (
     _shape(_MODULES, r"(?:Loading|Unloading|Removing) [\w.+-]{1,100} version [0-9][\w.+-]{0,40}"),
     _shape(_SLURM, rf"(?:cpu|mem)[-_]bind(?:[-_]\w{{1,20}})?=[A-Z_]{{1,20}} {{1,4}}- {_HOST}, task {_REST}"),
     _shape(_SLURM, rf"(?:srun|slurmstepd(?:-[\w.-]{{1,100}})?|sbatch|salloc): {_REST}"),
+    # attach.c of flux-core. An exception ends the job.
+    _shape(_FLUX, rf"(?:[0-9]{{1,7}}\.[0-9]{{3}}s: )?flux-shell(?:\[[0-9]{{1,8}}\])?: {_REST}"),
+    _shape(_FLUX, rf"[0-9]{{1,7}}\.[0-9]{{3}}s: (?:job|exec|shell)\.(?!exception){_REST}"),
+    # xalt_initialize.c with XALT_TRACING=yes.
+    _shape(_XALT, "-{45}", inside=r" [A-Z][\w. ]{3,20}: .{0,400}", end="-{45}", needs=r" XALT Version: .{0,400}"),
+    _shape(_XALT, r"my(?:init|fini)\([0-9]{1,9}/[0-9]{1,9},.{1,4000}\)\{", inside=r"(?: {2,8}.{1,4000})?", end=r"\}"),
     # bash, whatever the shell or the script is called.
     _shape(_LOCALE, rf"[\w./-]{{1,300}}: (?:line [0-9]{{1,9}}: )?warning: setlocale: {_REST}"),
     _shape(_LOCALE, rf"perl: warning: {_REST}", inside=_PERL_MORE),
@@ -290,6 +299,9 @@ def foreign_lines(lines: Sequence[str]) -> list[ForeignLine]:
     while at < len(lines):
         speaker, after = _spoken(lines, at)
         if speaker:
+            # Lmod prints a blank line before its message.
+            if speaker is _LMOD and at and not lines[at - 1].strip() and at not in {line.number for line in found[-1:]}:
+                found.append(ForeignLine(at, speaker, lines[at - 1]))
             found += [ForeignLine(number + 1, speaker, lines[number]) for number in range(at, after)]
         at = max(after, at + 1)
     return found
@@ -302,7 +314,7 @@ def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignL
     """
     aside = {line.number for line in foreign}
     own = [number for number, line in enumerate(lines, start=1) if number not in aside and line.strip()]
-    for line in foreign:
+    for line in (line for line in foreign if line.line.strip()):
         place = bisect(own, line.number)
         if 0 < place < len(own):
             upper, lower = (lines[own[at] - 1].split() for at in (place - 1, place))

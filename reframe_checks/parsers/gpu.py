@@ -252,6 +252,7 @@ _NCCL_HEADING = re.compile(
     r"# +size +count +type(?P<redop> +redop)?(?P<root> +root)? +time +algbw +busbw +(?P<checked>#wrong|error)"
     r" +time +algbw +busbw +(?P=checked) *"
 )
+_CPU_TIME = re.compile(r"# +size +count +type .{0,40}cputime .{1,200}")
 _OPTIONS = re.compile(r"# nThread .{1,300} validation: ([01])\b.{0,100}")
 _NCCL_UNITS = re.compile(r"# +\(B\) +\(elements\)" + 2 * r" +\(us\) +\(GB/s\) +\(GB/s\)" + " *")
 _DECIMAL = r"[0-9]{1,12}(?:\.[0-9]{1,3})?"
@@ -278,6 +279,8 @@ def nccl_tests(text: str, *, expect_sizes: Sequence[int], expect_ranks: int) -> 
     for number, options in output.find(_OPTIONS):
         if options[1] == "0":
             raise output.error(number, "checked data (`-c 1`), and `validation: 0` says that they are unchecked")
+    for number, _ in output.find(_CPU_TIME):
+        raise output.error(number, "the time of operations (`-C 0`): `-C 1` prints the time of the CPU")
     _, heading = output.one(_NCCL_HEADING, "the heading `size count type redop root time algbw busbw #wrong …`")
     output.one(_NCCL_UNITS, "the units below the heading")
     rows = [_nccl_row(output, number, match, expect_ranks) for number, match in output.find(_nccl_pattern(heading))]

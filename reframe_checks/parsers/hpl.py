@@ -174,6 +174,17 @@ class HpccResult:
 
 _PAIR = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,60})=(.{0,200})")
 _NUMBER, _WHOLE = re.compile(GENERAL), re.compile(INTEGER)
+_DECIMAL = r"([0-9]{1,15}\.[0-9]{1,9})"
+# Figure -> the section that prints it, too; the line there; the summary's units in one unit of the line.
+_IN_SECTION = {
+    "MPIRandomAccess_GUPs": ("MPIRandomAccess", rf"{_DECIMAL} Billion\(10\^9\) Updates +per second \[GUP/s\]", 1),
+    "MPIFFT_Gflops": ("MPIFFT", rf"Gflop/s: +{_DECIMAL}", 1),
+    "StarSTREAM_Triad": ("StarSTREAM", rf"Average Triad GB/s {_DECIMAL}", 1),
+    "RandomlyOrderedRingLatency_usec": ("LatencyBandwidth", rf"Randomly Ordered Ring Latency: +{_DECIMAL} msecs", 1e3),
+    "RandomlyOrderedRingBandwidth_GBytes": (
+        "LatencyBandwidth", rf"Randomly  Ordered Ring Bandwidth: +{_DECIMAL} MB/s", 1e-3
+    ),
+}  # fmt: skip
 _SUMMARY_BEGIN, _SUMMARY_END = re.compile(r"Begin of Summary section\."), re.compile(r"End of Summary section\.")
 
 
@@ -202,7 +213,9 @@ def hpcc(text: str) -> HpccResult:
 
     def figure(key: str, unit: Unit) -> float:
         number, token = value(key, _NUMBER)
-        return output.positive(number, key, token, unit)
+        figure = output.positive(number, key, token, unit)
+        _require_in_section(output, key, figure)
+        return figure
 
     value("Success", re.compile("1"))
     number, token = value("CommWorldProcs", _WHOLE)
@@ -217,3 +230,18 @@ def hpcc(text: str) -> HpccResult:
         ring_latency_us=figure("RandomlyOrderedRingLatency_usec", Unit.OPERATION_US) if several else None,
         ring_bandwidth_gb_s=figure("RandomlyOrderedRingBandwidth_GBytes", Unit.GB_S) if several else None,
     )
+
+
+def _require_in_section(output: Output, key: str, figure: float) -> None:
+    """Require that the section of the figure, if the file has it, prints the same value in the unit that it always has.
+
+    :raises ParseError: the line is missing or has another unit, or its value differs.
+    """
+    section, pattern, units = _IN_SECTION.get(key, ("", "", 1))
+    begin, end = (output.find(re.compile(rf"{mark} of {section} section\.")) for mark in ("Begin", "End"))
+    if not begin or not end:
+        return
+    number, line = output.one(re.compile(pattern), f"{key} as `{pattern}`", range(begin[0][0], end[0][0]))
+    digit = units * 10.0 ** -len(line[1].partition(".")[2])
+    if abs(float(line[1]) * units - figure) > digit + 1e-5 * figure:
+        raise output.error(number, f"{key} of {figure:g}, as in the summary")

@@ -29,9 +29,11 @@ _NO_OFFSET = "no tasks offsets"
 _DEFAULT_FILE = "testFile"
 _PROGRAM = re.compile(r"(?!-)\S{0,4000}ior\S{0,100}", re.IGNORECASE)
 _FLAGS = re.compile(r"-([A-Za-z]{1,20})")
+# Option -> the directive of `-O` that does the same (`DecodeDirective` of parse_options.c).
+_DIRECTIVES = {"o": "testfile", "D": "deadlineforstonewalling", "e": "fsync", "W": "checkwrite", "R": "checkread"}
 # An option is letters, a letter with its value, or a long option; a value may be a negative number.
 _OPTION = re.compile(
-    r"-[A-Za-z]{1,20}|-[A-Za-z]=?[0-9][\w.]{0,40}|-[a-z]=.{1,4000}|-o/.{1,4000}|--[\w.-]{1,100}(?:=.{0,4000})?"
+    r"-[A-Za-z]{1,20}|-[A-Za-z]=?[0-9][\w.]{0,40}|-[a-zO]=.{1,4000}|-o/.{1,4000}|-O\w{1,40}=.{1,4000}|--[\w.-]{1,100}(?:=.{0,4000})?"
     r"|-[0-9.]{1,20}"
 )
 _NAMED = ("Began", "Command line", "Machine", "api", "test filename", "access", "type", "segments", "tasks",
@@ -96,8 +98,8 @@ def _options(output: Output) -> dict[str, tuple[int, str]]:
     return told
 
 
-def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set[str]]:
-    """Return the options of the command line, and the letters of options without a value.
+def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, dict[str, str]]:
+    """Return the options of the command line, and the values that they give to ``_DIRECTIVES``.
 
     File and stonewall must agree with IOR's description, otherwise the line is incomplete.
     """
@@ -109,20 +111,28 @@ def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set
     for word in words:
         if word.startswith("-") and not _OPTION.fullmatch(word):
             raise output.error(number, f"options as IOR takes them, found {word[:40]!r}")
-    file, stonewall = _value(words, "-o") or _DEFAULT_FILE, _value(words, "-D")
-    if told["test filename"][1] != file:
+    given = _directives(words)
+    stonewall = given.get("deadlineforstonewalling")
+    if told["test filename"][1] != given.get("testfile", _DEFAULT_FILE):
         raise output.error(number, f"the file {told['test filename'][1]}, as among the options")
     if stonewall and told.get("stonewallingTime", (0, "0"))[1] != stonewall:
         raise output.error(number, f"a stonewall of {stonewall[:40]} s among the options")
-    return options, {letter for word in words if (flags := _FLAGS.fullmatch(word)) for letter in flags[1]}
+    return options, given
 
 
-def _value(words: list[str], option: str) -> str:
-    """Return the value of ``option``, from the same word or the next one; empty without the option."""
+def _directives(words: list[str]) -> dict[str, str]:
+    """Return the value of each directive that an option or `-O NAME=VALUE,…` gives; the last one counts."""
+    given: dict[str, str] = {}
     for word, after in itertools.pairwise([*words, ""]):
-        if word.startswith(option):
-            return word.removeprefix(option).removeprefix("=") or after
-    return ""
+        value = word[2:].removeprefix("=") or after
+        if word.startswith("-O"):
+            pairs = (directive.partition("=") for directive in value.split(","))
+            given |= {name.strip().lower(): said.strip() for name, _, said in pairs}
+        elif word.startswith(("-o", "-D")):
+            given[_DIRECTIVES[word[1]]] = value
+        elif flags := _FLAGS.fullmatch(word):
+            given |= {_DIRECTIVES[letter]: "1" for letter in flags[1] if letter in _DIRECTIVES}
+    return given
 
 
 def _of_options(output: Output, told: dict[str, tuple[int, str]]) -> dict[str, Any]:
@@ -147,10 +157,10 @@ def _of_options(output: Output, told: dict[str, tuple[int, str]]) -> dict[str, A
         "tasks_per_node": count("clients per node", Unit.RANKS),
         "file_per_process": choice("access", "file-per-process", "single-shared-file"),
         "collective": choice("type", "collective", "independent"),
-        "fsync": "e" in given,
+        "fsync": given.get("fsync", "0") != "0",
         "reorder_tasks": told.get("ordering inter file", (0, _NO_OFFSET))[1] == "constant task offset",
-        "check_write": "W" in given,
-        "check_read": "R" in given,
+        "check_write": given.get("checkwrite", "0") != "0",
+        "check_read": given.get("checkread", "0") != "0",
         "segments": count("segments", Unit.COUNT),
         "repetitions": count("repetitions", Unit.COUNT),
         "stonewall_s": count("stonewallingTime", Unit.RUN_S) if stonewall else 0,

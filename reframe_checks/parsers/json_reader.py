@@ -166,6 +166,8 @@ def _loaded(output: Output, lines: range) -> Any:
 
 
 def _no_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # fio 3.1 prints the unused places of its list of percentiles.
+    pairs = [pair for pair in pairs if pair != ("0.00", 0)]
     record = dict(pairs)
     if len(record) != len(pairs):
         keys = [key for key, _ in pairs]

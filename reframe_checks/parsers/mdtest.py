@@ -11,7 +11,11 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"
 # mdtest 3 prints a colon after the name.
-_ROW = re.compile(rf"   ([A-Z][a-z]+ [a-z]+)(?: *:)? +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})")
+# With --showRankStatistics, the rates of single ranks come before those of an iteration.
+_ROW = re.compile(
+    rf"   ([A-Z][a-z]+ [a-z]+)(?: *:)?( +{_NUMBER} +{_NUMBER} +{_NUMBER})?"
+    rf" +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})"
+)
 # mdtest 3.3 adds a rate up to the stonewall; it is no mean of iterations.
 _OF_STONEWALL = re.compile(rf"   File create \(stonewall\) *: +NA +NA +{_NUMBER} +NA")
 _LAUNCHED = re.compile(r"mdtest-(\S{1,40}) was launched with ([0-9]{1,9}) total task\(s\) on ([0-9]{1,9}) node\(s\)")
@@ -24,7 +28,7 @@ _AMOUNT = re.compile(r"([0-9]{1,9}) tasks, ([0-9]{1,12}) (files?|files/directori
 _COMMAND = re.compile(r"Command line used: [^'\"\s]\S*((?: '[^']*')*|(?: \"[^\"]*\")*)")
 # After the stonewall, every rank continues up to the item count of the fastest rank.
 _STONEWALL = re.compile(rf"Continue stonewall hit min: ({INTEGER}) max: ({INTEGER}) avg: ([0-9]{{1,15}}\.[0-9]) ?")
-_TITLES = re.compile(r"   Operation +Max +Min +Mean +Std Dev")
+_TITLES = re.compile(r"   Operation +(per Rank: +Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _FINISHED = re.compile(r"-- finished at \S+ \S+ --")
 # Accept a failed realpath(): storage without kernel paths, such as DAOS, has no real path.
 _COMPLAINT = re.compile(r".*(?:ERROR|FAILED|WARNING: unable (?!to use realpath\(\))).*")
@@ -95,8 +99,8 @@ def parse(text: str) -> MdtestResult:
     if bool(behind) != ("P" in _flags(command[1])):
         raise output.error(first, "a table of times after the table of rates with the option -P, and only then")
     behind = behind or [last]
-    titles, _ = output.one(_TITLES, "the titles of the table", range(first, behind[0]))
-    found = _rows(output, range(titles + 2, behind[0]))
+    titles, heading = output.one(_TITLES, "the titles of the table", range(first, behind[0]))
+    found = _rows(output, range(titles + 2, behind[0]), of_ranks=bool(heading[1]))
     wanted = [
         *(_OF_FOLDERS if "directories" in amount[3] else ()),
         *(_OF_FILES if "file" in amount[3] else ()),
@@ -140,13 +144,13 @@ def _reached(output: Output, most: int) -> list[int]:
     return found
 
 
-def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
+def _rows(output: Output, lines: range, *, of_ranks: bool) -> dict[str, tuple[int, re.Match[str]]]:
     """Return the rows of the table: operation -> (line number, match)."""
     rows: dict[str, tuple[int, re.Match[str]]] = {}
     for number in lines:
         line = output.lines[number - 1]
         row = _ROW.fullmatch(line)
-        if row:
+        if row and bool(row[2]) == of_ranks:
             if row[1] in rows:
                 raise output.error(number, f"{row[1]} once")
             rows[row[1]] = (number, row)
@@ -160,9 +164,9 @@ def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], optio
     asked = {verb for flag, verb in _PHASES.items() if flag in _flags(options)} or {*_PHASES.values()}
     rates: dict[str, PhaseRate] = {}
     for name, (number, row) in rows.items():
-        if name.split()[1] not in asked and not any(float(row[column]) for column in (2, 3, 4)):
+        if name.split()[1] not in asked and not any(float(row[column]) for column in (3, 4, 5)):
             continue
-        maximum, minimum, mean = (output.positive(number, name, row[column], Unit.IO_S) for column in (2, 3, 4))
+        maximum, minimum, mean = (output.positive(number, name, row[column], Unit.IO_S) for column in (3, 4, 5))
         # Tree operations are few: their figures are rounded apart from each other.
         if not maximum >= mean >= minimum:
             raise output.error(number, "maximum >= mean >= minimum")

@@ -9,6 +9,12 @@ from reframe_checks.parsers.foreign_lines import ForeignLine, cuts_table, foreig
 # Far above the lines of any benchmark; bounds the work that one damaged line can cause.
 MAX_LINE_CHARS = 100_000
 
+# What launchers put before each line of a program, and how to run without it.
+_PREFIXES = (
+    (re.compile(r" {0,8}[0-9]{1,8}: ?.*"), "the label of `srun --label`"),
+    (re.compile(r"\[[0-9]{1,8},[0-9]{1,8}\]<std(?:out|err|diag)>: ?.*"), "the tag of `mpirun --tag-output`"),
+)
+
 # Numbers in printf's formats (%d, %g). Bounded lengths keep matching and conversion cheap.
 INTEGER = r"[0-9]{1,18}"
 GENERAL = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:e[+-][0-9]{2,3})?"
@@ -117,12 +123,17 @@ class Output:
             raise ParseError(what, "output, found none", text="", line=1)
         *lines, rest = text.split("\n")
         for number, line in enumerate(lines, start=1):
+            if line.endswith("\r"):
+                raise ParseError(what, "line ends of Unix, not of Windows (`dos2unix`)", text=text, line=number)
             if len(line) > MAX_LINE_CHARS:
                 raise ParseError(what, f"a line of at most {MAX_LINE_CHARS} characters", text=text, line=number)
             if not line.replace("\t", " ").isprintable() or "\N{REPLACEMENT CHARACTER}" in line:
                 raise ParseError(what, "text without control characters", text=text, line=number)
         if rest:
             raise ParseError(what, "a line end: the output is cut off here", text=text, line=len(lines) + 1)
+        for prefix, name in _PREFIXES:
+            if all(map(prefix.fullmatch, filter(None, lines))):
+                raise ParseError(what, f"lines without {name}: run without this option", text=text, line=1)
         foreign = foreign_lines(lines)
         if cut := cuts_table(lines, foreign):
             whole = f"a table in one piece, which this line of {cut.speaker.name} cuts in two ({cut.speaker.remedy})"

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from reframe_checks.parsers import file_benchmarks, gpu, hpcg, hpl, lustre, mdtest, osu
+from reframe_checks.parsers import file_benchmarks, gpu, hpcg, hpl, ior, lustre, mdtest, osu
 from reframe_checks.parsers.text import Output, ParseError
 
 NCCL_SIZES = [1 << power for power in range(20, 31)]
@@ -47,6 +47,51 @@ def test_hpcg_of_intel(recorded):
     assert (result.gflops, result.total_s, all(result.passed.values())) == (53.8206, 74.2943, True)
 
 
+def test_non_blocking_collective_whose_mean_is_below_its_minimum(recorded):
+    (table,) = osu.parse(field(recorded, "30-osu-5.7.1-ialltoallv-order"), expect_sizes=[4, 8])
+    figures = dict(zip((column.name for column in table.columns), table.rows[8], strict=True))
+    assert (figures["Overall"], figures["Pure Comm."], figures["Min Comm."]) == (139.45, 102.88, 105.68)
+
+
+def test_osu_behind_a_line_of_intel_mpi(recorded):
+    (table,) = osu.parse(field(recorded, "36-osu-intel-mpi-release-mt"))
+    assert table.rows[8] == (1.14,)
+
+
+def test_bandwidths_of_several_window_sizes_are_refused():
+    text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 2 ] [ window size: varied ]\n"
+    with pytest.raises(ParseError, match=r"line 2: expected one window size \(`-W`\): `-V` prints a table of several"):
+        osu.parse(text)
+
+
+@pytest.mark.parametrize(
+    "options", ["-O testFile=benchmark", "-O checkRead=0,testFile=benchmark", "-o other -O TESTFILE=benchmark"]
+)
+def test_ior_whose_directives_name_the_file(recorded, options):
+    text = field(recorded, "29-ior-testfile-option").replace("-O testFile=benchmark", options)
+    result = ior.parse(text)
+    assert (result.tasks, result.repetitions, result.fsync) == (16, 5, True)
+    assert max(result.write_mb_s) == pytest.approx(5213.38 * 1.048576, rel=1e-3)
+    assert max(result.read_mb_s) == pytest.approx(6026.83 * 1.048576, rel=1e-3)
+
+
+def test_directives_of_ior_count_like_options(recorded):
+    text = field(recorded, "29-ior-testfile-option")
+    result = ior.parse(text.replace("-e -i 5", "-e -i 5 -O fsync=0,checkWrite=1"))
+    assert (result.fsync, result.check_write, result.check_read) == (False, True, False)
+    with pytest.raises(ParseError, match="the file benchmark, as among the options"):
+        ior.parse(text.replace("-O testFile=benchmark", "-O testFile=benchmark -o /other"))
+
+
+def test_fio_3_1(recorded):
+    (job,) = file_benchmarks.fio(field(recorded, "31-fio-3.1-duplicate-percentiles.json"))
+    assert job.read is None
+    assert (job.write.io_bytes, job.write.clat_p99_us) == (2**30, 6.176)
+    assert job.write.bandwidth_mb_s == pytest.approx(2**30 / 0.598 / 1e6)
+    with pytest.raises(ParseError, match=r"key '99\.000000' once only"):
+        file_benchmarks.fio(field(recorded, "31-fio-3.1-duplicate-percentiles.json").replace("99.500000", "99.000000"))
+
+
 def test_mdtest_4_1_with_one_phase(recorded):
     text = field(recorded, "10-mdtest-4.1.0+dev")
     result = mdtest.parse(text)
@@ -71,11 +116,21 @@ def test_mdtest_4_1_with_one_phase(recorded):
             "25-fio-3.16-lat_percentiles.json", file_benchmarks.fio,
             r"read: clat_ns: percentiles \(`clat_percentiles=1`, which `lat_percentiles=1` turns off\)",
         ),
+        (
+            "38-nccl-tests-srun-l", partial(gpu.nccl_tests, expect_sizes=NCCL_SIZES, expect_ranks=2),
+            r"line 1: expected lines without the label of `srun --label`: run without this option",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_not_read_is_refused_for_its_reason(recorded, name, parse, message):
     with pytest.raises(ParseError, match=message):
         parse(field(recorded, name))
+
+
+def test_times_of_the_cpu_are_refused(recorded):
+    text = field(recorded, "13-nccl-tests-c0").replace("validation: 0", "validation: 1").replace(" time ", " cputime ")
+    with pytest.raises(ParseError, match=r"the time of operations \(`-C 0`\)"):
+        gpu.nccl_tests(text, expect_sizes=NCCL_SIZES, expect_ranks=2)
 
 
 def test_unchecked_rows_are_refused_where_the_options_are_not_printed(recorded):

@@ -90,6 +90,12 @@ def test_a_table_is_read_with_lines_around_it_but_not_within(speaker, lines):
             osu.parse("".join([TITLE, HEADING, ROWS[0], between, ROWS[1]]))
 
 
+def test_a_blank_line_before_a_message_of_lmod_is_no_end_of_a_table():
+    lines = next(lines for speaker, lines in TALK if speaker == "Lmod")
+    (table,) = osu.parse("".join([TITLE, HEADING, "\n", lines, *ROWS]), expect_sizes=[4, 8], expect_tables=1)
+    assert table.rows == {4: (126.43,), 8: (252.65,)}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -58,5 +58,5 @@ def test_missing_doubled_and_mixed_nodes(recorded):
         job_scripts.node_facts("".join(lines) + lines[1])
     with pytest.raises(ParseError, match="ends in its SHA-256"):
         job_scripts.node_facts(lines[0][:-1] + lines[1])
-    with pytest.raises(ParseError, match="line 1: expected one JSON object a line"):
+    with pytest.raises(ParseError, match="line 1: expected lines without the label of `srun --label`"):
         job_scripts.node_facts("0: " + lines[0])

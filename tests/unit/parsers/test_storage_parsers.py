@@ -1,5 +1,7 @@
 """IOR, mdtest, BT-IO and IOzone: values read from recorded output, and refused output."""
 
+import re
+
 import pytest
 
 from reframe_checks.parsers import file_benchmarks, ior, mdtest
@@ -116,6 +118,17 @@ def test_mdtest_made_what_the_fastest_rank_had_reached_at_each_stonewall(recorde
     assert mdtest.parse(once).made == 2 * 13177 + 100000
     with pytest.raises(ParseError, match="minimum <= average <= maximum <= 50000"):
         mdtest.parse(text.replace("max: 13177", "max: 10"))
+
+
+def test_mdtest_with_rates_of_ranks(recorded):
+    text = recorded("mdtest/files_stonewall.txt")
+    rate = r"( +[0-9]+\.[0-9]{3})"
+    with_ranks = re.sub(rf"^(   [A-Z][a-z]+ [a-z]+){4 * rate}$", r"\1\2\3\4    \2\3\4\5", text, flags=re.MULTILINE)
+    with pytest.raises(ParseError, match="a row `OPERATION MAX MIN MEAN STD-DEV`"):
+        mdtest.parse(with_ranks)
+    titles = re.compile(r"^(   Operation +)(Max +Min +Mean +Std Dev)$", re.MULTILINE)
+    with_ranks = titles.sub(r"\1per Rank: Max            Min           Mean      per Iteration: \2", with_ranks)
+    assert mdtest.parse(with_ranks).rates == mdtest.parse(text).rates
 
 
 def test_ior_as_text(recorded):
