@@ -178,57 +178,6 @@ class MpiMatching(MpiBehaviourCheck):
     }
 
 
-EAGER_BYTES, RENDEZVOUS_BYTES = 1 << 13, 1 << 20
-OVERLAP_SIZES = (EAGER_BYTES, RENDEZVOUS_BYTES)
-SIZE = ("Message size", "B")
-
-
-@rfm.simple_test
-class MpiOverlap(MpiBehaviourCheck):
-    """Measure the share of a non-blocking operation that runs while the rank computes without calling MPI."""
-
-    descr = (
-        "Measures the share of messages and of a sum over all ranks that overlaps with computation; finds MPI "
-        "libraries without progress"
-    )
-    parse = staticmethod(mpi_behaviour.OverlapResult.read)
-    family = "network/mpi-overlap"
-    measured_s = 3
-    operation = rfmb.parameter(["isend", "iallreduce"], loggable=True)
-    hint = (
-        "0 % for large messages means that data moves only inside MPI calls; use an adapter that matches tags, a "
-        "progress thread (MPICH: MPIR_CVAR_ASYNC_PROGRESS, Intel MPI: I_MPI_ASYNC_PROGRESS), or MPI_Test during the "
-        "computation"
-    )
-    failure_means = (
-        "Too little of the communication goes on while ranks compute, so that applications which rely on it wait. This "
-        "comes from the MPI library and its settings, not from one node: see what changed since it passed."
-    )
-
-    iterations = 50
-
-    def steps(self):
-        sizes = f"--sizes={','.join(map(str, OVERLAP_SIZES))}"
-        return {RESULT_FILE: ["overlap", f"--operation={self.operation}", sizes]}
-
-    def asked(self, name):
-        return {"operation": self.operation, "sizes": OVERLAP_SIZES}
-
-    def record_series(self):
-        series = self.results[RESULT_FILE].series
-        self.hidden = {one.message_bytes: one.hidden_percent for one in series}
-        gated = {EAGER_BYTES: "hidden_8KiB", RENDEZVOUS_BYTES: "hidden_1MiB"}
-        self.record_curve("hidden", SIZE, ("Hidden share of the communication", "%"), self.hidden, gated)
-        for name in ("communication", "computation", "both"):
-            points = {one.message_bytes: min(getattr(one, f"{name}_us")) for one in series}
-            self.record_curve(name, SIZE, (f"Time of {name}", "us"), points, {})
-
-    metrics = {
-        "hidden_8KiB": ("%", lambda self: self.hidden[EAGER_BYTES]),
-        "hidden_1MiB": ("%", lambda self: self.hidden[RENDEZVOUS_BYTES]),
-    }
-
-
 SMALL_BYTES, LARGE_BYTES = 8, 1 << 16
 PERSISTENT_SIZES = (SMALL_BYTES, LARGE_BYTES)
 SIZE = ("Message size", "B")

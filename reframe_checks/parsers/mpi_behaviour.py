@@ -163,26 +163,6 @@ class PersistentResult(MpiMeasurement, frozen=True):
     series: tuple[MessageTimes, ...]
 
 
-class OverlapTimes(OwnDocument, frozen=True):
-    message_bytes: Size = field(name="bytes")
-    communication_us: Times
-    computation_us: Times
-    both_us: Times
-
-    @property
-    def hidden_percent(self) -> float:
-        """Return the share of communication that overlaps with computation: the median over repeats."""
-        repeats = zip(self.communication_us, self.computation_us, self.both_us, strict=True)
-        shares = [1 - (both - computation) / communication for communication, computation, both in repeats]
-        return 100 * min(1.0, max(0.0, statistics.median(shares)))
-
-
-class OverlapResult(MpiMeasurement, frozen=True):
-    subcommand: Literal["mpi overlap"]
-    operation: str
-    series: tuple[OverlapTimes, ...]
-
-
 class QueueTimes(OwnDocument, frozen=True):
     """Time from a message's request to its arrival, with ``depth`` other messages or receives in the queue."""
 

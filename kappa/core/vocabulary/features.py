@@ -95,7 +95,7 @@ PARTITION_FEATURES = {
     CONGESTION: "has four nodes or more: measures one half while the other half loads the network",
     RAILS: "has several adapters in a node and measures each alone; needs the key `rails`",
     SHARP: "has switches that reduce (SHARP); variables of its environments switch it on",
-    MPI_BEHAVIOUR: "measures the behaviour of its MPI libraries: any source, threads, memory, overlap, matching",
+    MPI_BEHAVIOUR: "measures the behaviour of its MPI libraries: any source, threads, memory, matching",
     "compute": "runs HPL, STREAM and the EMT application",
     "applications": "runs applications over ranks: LAMMPS, GROMACS, OpenFOAM",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",

@@ -73,10 +73,6 @@ std::vector<Subcommand> define(CLI::App& app) {
         sub.add_option("--sizes", own.sizes, "of a message, bytes")->delimiter(',')->check(CLI::Range(1, 1 << 28))
             ->capture_default_str();
     });
-    one("overlap", "share of a non-blocking operation that runs while the rank computes", overlap, [](CLI::App& sub, Overlap& own) {
-        sub.add_option("--operation", own.operation)->check(CLI::IsMember({"isend", "iallreduce"}))->capture_default_str();
-        sub.add_option("--sizes", own.sizes, "bytes")->delimiter(',')->check(CLI::Range(8, 1 << 28))->capture_default_str();
-    });
     one("matching", "latency over the depth of the queues of messages and receives", matching, [](CLI::App& sub, Matching& own) {
         sub.add_option("--depths", own.depths)->delimiter(',')->check(CLI::Range(0, 30'000))->capture_default_str();
     });

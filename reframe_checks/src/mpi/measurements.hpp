@@ -35,12 +35,6 @@ struct Persistent {
 };
 void persistent(const Run& run, const Persistent& options);
 
-struct Overlap {
-    std::string operation = "isend";
-    std::vector<int> sizes = {1 << 13, 1 << 20};
-};
-void overlap(const Run& run, const Overlap& options);
-
 struct Matching {
     std::vector<int> depths = {0, 1, 4, 16, 64, 256, 1024};
 };

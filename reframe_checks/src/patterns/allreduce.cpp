@@ -14,7 +14,6 @@
 // median counts. Every element of every sum is compared with its expected value. CPU time, on a real machine: of all
 // threads of a rank during the sums (clock CLOCK_PROCESS_CPUTIME_ID), divided by their number; the mean of the ranks. A
 // polling library uses as much CPU time as it waits.
-// CLOCK_PROCESS_CPUTIME_ID), over their number; the mean of the ranks. A library that polls takes as long as it waits.
 
 #include <time.h>
 

@@ -10,12 +10,10 @@ from reframe.core.exceptions import SanityError
 from reframe_checks.base.steps import with_variables
 from reframe_checks.network.mpi_behaviour import (
     DEPTHS,
-    OVERLAP_SIZES,
     RESULT_FILE,
     WINDOW_SIZES,
     MpiAnySource,
     MpiMatching,
-    MpiOverlap,
     MpiSharedWindow,
 )
 from reframe_checks.network.mpi_memory import MpiMemory, MpiMemoryPreconnected, MpiMemoryUnreliable
@@ -123,12 +121,7 @@ def test_variables_of_the_site_are_set_for_the_preconnected_steps_alone():
     assert with_variables(variables("on_demand-0.json"), ["mpi", "a b"]) == "mpi 'a b'"
 
 
-def test_hidden_shares_and_matching_costs(recorded):
-    read = mpi_behaviour.OverlapResult.read
-    text = recorded("mpi_behaviour/overlap.json")
-    check = StandIn(MpiOverlap, results={RESULT_FILE: read(text, ranks=2, operation="isend", sizes=OVERLAP_SIZES)})
-    check.record_series()
-    assert 0 <= figure(MpiOverlap, "hidden_8KiB", check) <= 100
+def test_costs_of_matching(recorded):
     found = mpi_behaviour.MatchingResult.read(recorded("mpi_behaviour/matching.json"), ranks=2, depths=DEPTHS)
     check = StandIn(MpiMatching, results={RESULT_FILE: found})
     check.record_series()

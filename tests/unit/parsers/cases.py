@@ -411,14 +411,6 @@ CASES = {
                 [".messages", ".series[].nonblocking_us[]", ".series[].persistent_us[]"], [],
             ),
             (
-                "overlap",
-                partial(
-                    mpi_behaviour.OverlapResult.read, ranks=2, operation="isend", sizes=[8192, 1 << 20]
-                ),
-                [f".series[].{key}_us[]" for key in ("communication", "computation", "both")],
-                [],
-            ),
-            (
                 "matching", partial(mpi_behaviour.MatchingResult.read, ranks=2, depths=DEPTHS),
                 [".message_bytes", ".series[].unexpected_us[]", ".series[].posted_us[]"], [],
             ),

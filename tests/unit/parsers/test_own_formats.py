@@ -188,14 +188,6 @@ def test_memory_has_a_slope_over_peers(parsed):
     assert (found.start_kib, round(found.per_peer_kib, 6)) == (4000, 12)
 
 
-@pytest.mark.parametrize(("both", "percent"), [(30, 0), (25, 25), (10, 100), (9, 100), (50, 0)])
-def test_what_does_not_show_was_hidden(parsed, both, percent):
-    def change(document):
-        document["series"][0].update(communication_us=[20] * 5, computation_us=[10] * 5, both_us=[both] * 5)
-
-    assert parsed("mpi_behaviour overlap", change).series[0].hidden_percent == pytest.approx(percent)
-
-
 def test_the_busiest_links(parsed):
     found = parsed("link_use")
     assert len(found.busiest) == transport.SHOWN < found.links_used
