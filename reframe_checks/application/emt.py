@@ -14,7 +14,7 @@ from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
 from kappa.core.record.evidence import Scaling, written
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.same_bits import WRONG_BITS, SameBits

@@ -10,7 +10,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt import EmtCheck
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.localise.finding import ranked, suspects_of_nodes
 from reframe_checks.parsers import emt

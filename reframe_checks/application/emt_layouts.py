@@ -21,7 +21,7 @@ from reframe_checks.application.scaled_application import (
     over_nodes,
     within_and_over,
 )
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.parsers import emt
 
 RANKS, KAPPA = ("Ranks", ""), ("Parallelisation cost κ′", "us")

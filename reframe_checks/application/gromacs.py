@@ -12,7 +12,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.application.scaled_application import STRONG, ScaledApplication, process_box
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.parsers import gromacs
 
 ATOMS_OF_BOX = 3 * 216

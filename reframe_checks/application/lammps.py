@@ -18,7 +18,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.application.scaled_application import STRONG, ScaledApplication, process_box
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.parsers import applications
 
 ATOMS_OF_CELL = 4

@@ -18,7 +18,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.whole_files import write_atomically
 from reframe_checks.application.scaled_application import STRONG, ScaledApplication
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.compute.hpl import process_grid
 from reframe_checks.parsers import applications
 

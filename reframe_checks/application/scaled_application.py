@@ -15,7 +15,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 from kappa.core.ground.processes import BusyCores
 from kappa.core.record.evidence import Scaling, written
 from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.compute.hpl import doublings
 

@@ -14,7 +14,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.application.scaled_application import STRONG, ScaledApplication
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.parsers import applications
 

@@ -11,8 +11,7 @@ from reframe.core.runtime import runtime
 
 from kappa.core.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
 from kappa.core.vocabulary.features import NODES_THAT_EXIST, SIMULATED
-from reframe_checks.base.cases import made_cases
-from reframe_checks.base.check import feature_choices
+from reframe_checks.base.case import feature_choices, made_cases
 from reframe_checks.base.reframe_internals import registered_checks
 from spack_envs.installer.reframe_settings import install_commands
 

@@ -16,15 +16,13 @@ import tempfile
 import types
 
 import reframe as rfm
-import reframe.core.builtins as rfmb
-import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.runtime import runtime, temp_runtime
 
 from kappa.core.ground.documents import json_text
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from reframe_checks.base.cases import formatted
+from reframe_checks.base.case import formatted
 from reframe_checks.base.reframe_internals import given_place
 
 STATE = "check_state.json"
@@ -37,33 +35,25 @@ _OWN = ("reframe_checks.", "kappa.core.vocabulary.")
 _PLAIN = (str, int, float, bool, type(None))
 
 
-class KeptState(rfm.RegressionTestPlugin):
-    #: Whether to keep the state beside the output.
-    keep_state = rfmb.variable(typ.Bool, value=False)
-    #: Whether it reads kept output again; see ``measured_again``.
-    reads_again = False
-
-    @rfmb.run_after("run", always_last=True)
-    def write_state(self):
-        if not self.keep_state or self.is_dry_run():
-            return
-        check = {}
-        for name in filter(_is_state, vars(self)):
-            # A fixture, for instance, has no such form.
-            with contextlib.suppress(TypeError):
-                check[name] = _encoded(vars(self)[name])
-        partition, environ = self.current_partition, self.current_environ
-        document = {
-            "check": check,
-            "metrics": [*self.perf_variables],
-            "partition": {
-                "features": partition.features, "extras": partition.extras, "processor": partition.processor.info,
-                "scheduler": partition.scheduler.registered_name,
-            },
-            "environ": {"features": environ.features, "extras": environ.extras},
-        }  # fmt: skip
-        write_atomically(pathlib.Path(self.stagedir, STATE), json.dumps(document), lasting=False)
-        self.keep_files = [*self.keep_files, STATE]
+def write_state(check):
+    """Write the state of ``check`` into its stage folder; return the name of the file."""
+    known = {}
+    for name in filter(_is_state, vars(check)):
+        # A fixture, for instance, has no such form.
+        with contextlib.suppress(TypeError):
+            known[name] = _encoded(vars(check)[name])
+    partition, environ = check.current_partition, check.current_environ
+    document = {
+        "check": known,
+        "metrics": [*check.perf_variables],
+        "partition": {
+            "features": partition.features, "extras": partition.extras, "processor": partition.processor.info,
+            "scheduler": partition.scheduler.registered_name,
+        },
+        "environ": {"features": environ.features, "extras": environ.extras},
+    }  # fmt: skip
+    write_atomically(pathlib.Path(check.stagedir, STATE), json.dumps(document), lasting=False)
+    return STATE
 
 
 def kept_file(path, folder):

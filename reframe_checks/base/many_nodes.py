@@ -21,6 +21,7 @@ from kappa.core.vocabulary.features import OF_ONE_NODE
 from kappa.core.vocabulary.scales import LAYOUTS, MANY_NODES_TAG, PLACEMENTS
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.job_files import KILLABLE, in_stage
+from reframe_checks.base.measure import SLURMS
 from reframe_checks.base.reframe_internals import (
     TRAP_ERRORS,
     copy_of_ended,
@@ -29,7 +30,6 @@ from reframe_checks.base.reframe_internals import (
     pinned,
     to_be_judged_in,
 )
-from reframe_checks.base.steps import SLURMS
 
 # As in `src/job/on_node.sh`.
 SCRIPT, FOLDER, STATUS = "on_node.sh", "nodes", "exit_status"

@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.same_bits import WRONG_BITS, SameBits, tonight

@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import SEVERAL_GPUS, OnGpus, Scaled

@@ -7,10 +7,10 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
-from reframe_checks.base.metrics import Rated
+from reframe_checks.base.measure import Rated
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import hpcg
 

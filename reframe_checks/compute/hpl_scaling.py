@@ -19,7 +19,7 @@ curves over N for each P; those of the largest N on all nodes are the metrics.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl import HplCheck, doublings, problem_size
 from reframe_checks.compute.hpl_nvidia import HplOnGpus

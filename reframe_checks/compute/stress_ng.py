@@ -11,7 +11,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.record.evidence import Finding
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import KILLABLE, in_stage, staged
 from reframe_checks.base.same_bits import WRONG_BITS

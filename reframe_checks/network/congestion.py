@@ -6,7 +6,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.core.vocabulary.features import CONGESTION, LARGE_PUTS
 from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.network.patterns import PatternCheck
 from reframe_checks.parsers import patterns
 

@@ -8,11 +8,11 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 
 from kappa.core.vocabulary.features import MPI_BEHAVIOUR
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
+from reframe_checks.base.measure import with_variables
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.steps import with_variables
 from reframe_checks.parsers import mpi_behaviour
 
 RESULT_FILE = "result.json"

@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.compute.hpl import doublings
 from reframe_checks.network.mpi_behaviour import MpiBehaviourCheck
 from reframe_checks.parsers import mpi_behaviour

@@ -7,7 +7,7 @@ ranks.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import SEVERAL_GPUS, OnGpus, Scaled

@@ -11,7 +11,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.parsers import osu

@@ -13,11 +13,11 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.features import SHARP
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
+from reframe_checks.base.measure import with_variables
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.steps import with_variables
 from reframe_checks.parsers import patterns
 
 SMALL_BYTES, LARGE_BYTES = 8, 1 << 20

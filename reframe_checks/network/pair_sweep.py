@@ -22,7 +22,7 @@ import reframe.core.builtins as rfmb
 from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.job_files import in_stage

@@ -18,7 +18,7 @@ from kappa.core.ground.whole_files import write_atomically
 from kappa.core.vocabulary.features import LARGE_PUTS, PATTERNS, SHARP
 from kappa.core.vocabulary.scales import ONE_NODE
 from reframe_checks.application.emt import EmtProgram
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled

@@ -11,7 +11,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.node_program import node_program
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode

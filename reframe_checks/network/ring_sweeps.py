@@ -11,11 +11,11 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.features import RAILS
 from kappa.core.vocabulary.transports import only_over
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
+from reframe_checks.base.measure import with_variables
 from reframe_checks.base.scaled import SEVERAL_GPUS, OnEachNode, OnGpus
-from reframe_checks.base.steps import with_variables
 from reframe_checks.localise.finding import slowest_share
 from reframe_checks.localise.parts import fastest_pairs, suspects_of_gpus, suspects_of_rails
 from reframe_checks.network.transport import wrong_adapters

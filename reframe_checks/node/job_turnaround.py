@@ -11,9 +11,9 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.evidence import Finding
 from kappa.node.watch.steps import asked
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.hang_watch import ENDED_FILE
+from reframe_checks.base.hangs import ENDED_FILE
 from reframe_checks.base.job_files import runs_in_slurm, staged
 from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.parsers import node_times, slurm

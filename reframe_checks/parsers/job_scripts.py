@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from kappa.core.ground.node_lists import expand_nodes
 from kappa.core.record.evidence import LoadByOthers
 from kappa.core.vocabulary.node_facts import Value
 from kappa.node.table import fact_of
@@ -305,3 +306,25 @@ def stressed(text: str, *, expect_nodes: int) -> dict[str, StressedNode]:
 def wrong_result(log: str) -> str | None:
     """Return the first line of stress-ng's log in which a stressor reports a wrong result, or ``None``."""
     return next((line for line in log.splitlines() if " fail: " in line and not _OF_COUNTERS.search(line)), None)
+def provenance(text: str) -> dict:
+    """Parse the ``key=value`` lines that the job wrote. The first ``sha256`` is the executable's, others are ``files``.
+
+    The list of nodes is the job's own, expanded. Accounting's list may be incomplete when a short job ends.
+
+    :raises ValueError: the list of nodes cannot be read, or is too long.
+    """
+    result: dict = {"files": {}}
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key == "nodelist":
+            result[key] = expand_nodes(value)
+            continue
+        if key != "sha256":
+            result[key] = value
+            continue
+        digest, _, path = value.partition("  ")
+        if "sha256" in result:
+            result["files"][path] = digest
+        else:
+            result["sha256"], result["executable"] = digest, path
+    return result

@@ -19,7 +19,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 from kappa.core.record.evidence import written
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.scaled_application import STRONG, Base, Layout, LayoutSeries
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled

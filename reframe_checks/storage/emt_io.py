@@ -20,7 +20,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.vocabulary.features import OF_ONE_NODE, STORAGE_TARGETS, parallel
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt import EmtCheck
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.finding import ranked, slowest_share, suspects_of_nodes

@@ -9,7 +9,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.record.evidence import Finding
 from kappa.core.vocabulary.features import stated_folder
 from kappa.core.vocabulary.scales import SCALES
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import staged
 from reframe_checks.base.many_nodes import ManyNodes

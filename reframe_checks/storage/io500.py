@@ -13,9 +13,9 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.metrics import Rated
+from reframe_checks.base.measure import Rated
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import io500

@@ -17,7 +17,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.record.evidence import Finding
 from kappa.core.vocabulary.features import STORAGE_TARGETS, swept
 from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.case import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import KILLABLE, in_stage, staged
 from reframe_checks.base.on_storage import OnStorage

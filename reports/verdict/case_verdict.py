@@ -26,7 +26,7 @@ _PREFIX = re.compile(r"^[a-z ]*error: \[jobid=\d+\] ")
 _WITHOUT_END = ("JobBlockedError", "UntoldError")
 # Slurm's states of a job that was ended for another job or for a failed node. If the check names no node, none is down.
 _TAKEN_AWAY = ("PREEMPTED", "NODE_FAIL")
-# As in `reframe_checks/base/hang_watch.py`.
+# As in `reframe_checks/base/hangs.py`.
 _NO_STEP, _FORGOTTEN = "NO_STEP", "FORGOTTEN"
 # Reasons to correct in the file that holds the check's references.
 _IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS, metric_verdict.TOO_FEW_EQUALS)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from tests.fault_campaign.cluster import ROOT, Cluster, freezer, limited
 from tests.fault_campaign.faults import ANOTHER_BUILD, LIBRARIES, Fault, Kind, between, other_file, process, replaced
 
-# As in `reframe_checks/base/hang_watch.py`.
+# As in `reframe_checks/base/hangs.py`.
 HANG_FILE = "hang.json"
 # The file's time is the time of the fault.
 _NOTE = "fault-put"

@@ -20,7 +20,7 @@ RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 MOST_ADDRESSES = 8
 MOST = 1  # reported process of each kind: srun mixes lines of several nodes that are longer than 1024 bytes
-# Slurm runs it before each task of the job (`reframe_checks/base/load_watch.py`).
+# Slurm runs it before each task of the job (`reframe_checks/base/watch.py`).
 PROLOG = "node_watch.sh"
 # System calls on files; except on a FIFO, none waits for another program. Number -> name, and the argument that is a
 # path (else a file descriptor). See syscalls(2) and the kernel's tables of system calls.

@@ -6,21 +6,21 @@ import pytest
 from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.errors import InputError
-from reframe_checks.base import hang_watch
-from reframe_checks.base.hang_watch import FirstNodeBegins
+from reframe_checks.base import watch
+from reframe_checks.base.watch import Watch
 from tests.stand_in import StandIn
 
 
 @pytest.fixture
 def ended(tmp_path, monkeypatch):
     """ended(**changes): the hook on a check whose job failed on node3 and node4 and left no output."""
-    monkeypatch.setattr(hang_watch, "runs_in_slurm", lambda _: True)
+    monkeypatch.setattr(watch, "runs_in_slurm", lambda _: True)
     blamed = []
 
     def look(state="FAILED", nodelist=("node3", "node4")):
         job = types.SimpleNamespace(stdout="rfm_job.out", stderr="rfm_job.err", nodelist=list(nodelist), state=state)
         check = StandIn(
-            FirstNodeBegins, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
+            Watch, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
             blame=lambda how, nodes: blamed.append(nodes),
         )  # fmt: skip
         check.say_who_did_not_begin()
@@ -69,7 +69,7 @@ def test_a_folder_that_is_full_for_all_names_nobody(ended, monkeypatch):
     def full(*_):
         raise InputError("written_here: No space left on device")
 
-    monkeypatch.setattr(hang_watch, "write_atomically", full)
+    monkeypatch.setattr(watch, "write_atomically", full)
     with pytest.raises(SanityError, match=r"neither the job nor this machine can write .*No space left"):
         ended()
 
@@ -80,5 +80,5 @@ def test_a_listing_that_is_old_names_nobody(ended, monkeypatch, tmp_path):
     def write(*_):
         (tmp_path / "rfm_job.out").touch()
 
-    monkeypatch.setattr(hang_watch, "write_atomically", write)
+    monkeypatch.setattr(watch, "write_atomically", write)
     assert ended() == []

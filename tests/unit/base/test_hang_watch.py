@@ -9,9 +9,9 @@ from reframe.core.exceptions import SanityError
 
 from kappa.node.watch import steps
 from kappa.node.watch.steps import nodes_down
-from reframe_checks.base import hang_watch
+from reframe_checks.base import hangs, watch
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.provenance import PROVENANCE_FILE
+from reframe_checks.base.evidence import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
 from tests.stand_in import StandIn
 
@@ -54,7 +54,7 @@ def test_a_controller_that_does_not_answer_is_no_nodes_fault(monkeypatch, tmp_pa
 @pytest.fixture
 def check(tmp_path, monkeypatch):
     """A check whose job has ended in the state ``TIMEOUT``, as far as the hook looks."""
-    monkeypatch.setattr(hang_watch, "runs_in_slurm", lambda _: True)
+    monkeypatch.setattr(watch, "runs_in_slurm", lambda _: True)
     return StandIn(
         SystemCheck, is_dry_run=lambda: False, job=job("TIMEOUT"), stagedir=str(tmp_path), keep_files=[],
         hint="look at the cable", ended_by_slurm="", lost_nodes=(), provenance={"nodelist": ["node1", "node2"]},
@@ -70,7 +70,7 @@ def test_what_slurm_ended_is_said_and_no_cable_suggested(check):
 
 def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(check, monkeypatch):
     check.job, check.provenance = job("NODE_FAIL", nodelist=["node1"]), {}
-    monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
+    monkeypatch.setattr(watch, "nodes_down", lambda nodes: [])
     with pytest.raises(SanityError, match="Slurm ended the job before it was done: NODE_FAIL"):
         check.read_provenance()
 
@@ -85,11 +85,11 @@ def test_a_job_that_the_controller_forgot_is_judged_only_if_it_came_to_its_end(c
     with pytest.raises(SanityError, match=f"{said}, and the job did not reach its end"):
         check.say_who_hangs()
     assert check.ended_by_slurm == "FORGOTTEN" and "cable" not in check.hint
-    (tmp_path / hang_watch.ENDED_FILE).touch()
+    (tmp_path / hangs.ENDED_FILE).touch()
     with pytest.raises(SanityError, match="not reach its end"):
         check.say_who_hangs()
     check.ended_by_slurm = ""
-    (tmp_path / hang_watch.ENDED_FILE).write_text("3\n")
+    (tmp_path / hangs.ENDED_FILE).write_text("3\n")
     check.say_who_hangs()
     assert (check.ended_by_slurm, check.job._exitcode) == ("", 3)
 
@@ -119,7 +119,7 @@ ASKED_TOO_MUCH = "Unable to create step for job 61: Invalid generic resource (gr
 )
 def test_a_step_that_slurm_did_not_start_blames_no_node(check, monkeypatch, tmp_path, place, state, said, why):
     """Also for a part of a job of many nodes: some nodes ended before the controller died."""
-    monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
+    monkeypatch.setattr(watch, "nodes_down", lambda nodes: [])
     check.job = job(state, exitcode=0)
     file = tmp_path / place / "rfm_job.err"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ def test_a_step_that_slurm_did_not_start_blames_no_node(check, monkeypatch, tmp_
 
 def test_a_step_that_slurm_did_not_start_for_a_node_that_is_down_names_it(check, monkeypatch):
     check.job, check.refused_step = job("FAILED"), lambda: "Required node not available (down, drained or reserved)"
-    monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: nodes[1:])
+    monkeypatch.setattr(watch, "nodes_down", lambda nodes: nodes[1:])
     with pytest.raises(SanityError, match="hang on node2: Slurm reports it as DOWN"):
         check.say_who_hangs()
     assert check.hung_on == ["node2"]
@@ -144,8 +144,8 @@ def test_a_step_that_slurm_did_not_start_for_a_node_that_is_down_names_it(check,
 )
 def test_a_first_node_without_a_python_that_runs_is_named_if_the_job_failed(check, tmp_path, works, status, named):
     check.job = job("FAILED", exitcode=1, nodelist=["node1", "node2", "node3"])
-    (tmp_path / hang_watch.PYTHONS_FILE).write_text(works)
-    (tmp_path / hang_watch.ENDED_FILE).write_text(status)
+    (tmp_path / hangs.PYTHONS_FILE).write_text(works)
+    (tmp_path / hangs.ENDED_FILE).write_text(status)
     with pytest.raises(SanityError, match="crash on node1: `python3` does not run") if named else nullcontext():
         check.say_who_hangs()
     assert getattr(check, "hung_on", []) == (["node1"] if named else [])
@@ -174,7 +174,7 @@ def test_a_link_is_named_and_neither_of_its_nodes(check):
 @pytest.mark.parametrize(("status", "cancelled"), [("1\n", True), ("0\n", False), ("", False)])
 def test_a_failed_job_whose_end_slurm_does_not_believe_is_cancelled_some_time_later(check, tmp_path, status, cancelled):
     assert not check.failed_and_not_ended()
-    ended = tmp_path / hang_watch.ENDED_FILE
+    ended = tmp_path / hangs.ENDED_FILE
     ended.write_text(status)
     assert not check.failed_and_not_ended()
     os.utime(ended, (0, 0))

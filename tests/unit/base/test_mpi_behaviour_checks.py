@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.steps import with_variables
+from reframe_checks.base.measure import with_variables
 from reframe_checks.network.mpi_behaviour import (
     DEPTHS,
     RESULT_FILE,

@@ -3,8 +3,9 @@ import subprocess
 import pytest
 
 from kappa.core.ground.folders import suite_revision
+from reframe_checks.base.evidence import PROVENANCE_FILE
 from reframe_checks.base.job_files import FOLDER
-from reframe_checks.base.provenance import PROVENANCE_FILE, parse_provenance
+from reframe_checks.parsers.job_scripts import provenance
 from reports.history.rows import FACTS
 from tests.waiting import PATIENCE_S
 
@@ -20,7 +21,7 @@ sha256=bbbb  /opt/lib/helper one.py
 
 
 def test_the_first_hash_is_the_executable():
-    assert parse_provenance(TEXT) == {
+    assert provenance(TEXT) == {
         "hostname": "node1",
         "nodelist": ["node1", "node2", "node7"],
         "kernel": "Linux 6.1.0", "cpu_model": "Some CPU = fast", "memory_kib": "16384",
@@ -32,7 +33,7 @@ def test_the_first_hash_is_the_executable():
 @pytest.mark.parametrize("nodes", ["node[1-999999999]", "node[1-[2-3]]", "@all", ""])
 def test_a_list_of_nodes_that_is_none_is_refused(nodes):
     with pytest.raises(ValueError, match="a list of"):
-        parse_provenance(f"nodelist={nodes}\n")
+        provenance(f"nodelist={nodes}\n")
 
 
 def test_suite_revision_is_known():
@@ -52,7 +53,7 @@ def collected(folder, files):
     script = script.replace("/proc/driver", f"{folder}/proc/driver").replace("/sys/module", f"{folder}/sys/module")
     command = ["bash", "-euo", "pipefail", "-c", script, "record_provenance.sh", "MPI 1", "/bin/true"]
     subprocess.run(command, cwd=folder, check=True, timeout=PATIENCE_S, capture_output=True)
-    return parse_provenance((folder / PROVENANCE_FILE).read_text(encoding="utf-8"))
+    return provenance((folder / PROVENANCE_FILE).read_text(encoding="utf-8"))
 
 
 def test_the_variables_of_the_job_script_stay_as_they_are(tmp_path):

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from kappa.core.ground.processes import BusyCores, busy_seconds
-from reframe_checks.base import load_watch
-from reframe_checks.base.load_watch import SESSION_WAIT_S, QuietWait
+from reframe_checks.base import shared_machine
+from reframe_checks.base.shared_machine import SESSION_WAIT_S, QuietWait
 
 SHARE = 0.15
 
@@ -24,8 +24,8 @@ def machine(monkeypatch):
         return state.busy
 
     busy = type("Busy", (), {"cores": 2, "since_last": since_last})
-    monkeypatch.setattr(load_watch, "BusyCores", busy)
-    monkeypatch.setattr(load_watch, "time", SimpleNamespace(monotonic=lambda: state.at_s, sleep=tick))
+    monkeypatch.setattr(shared_machine, "BusyCores", busy)
+    monkeypatch.setattr(shared_machine, "time", SimpleNamespace(monotonic=lambda: state.at_s, sleep=tick))
     monkeypatch.setattr(QuietWait, "waited_s", 0.0)
     return state
 

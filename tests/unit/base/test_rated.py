@@ -3,7 +3,7 @@
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.metrics import Rated
+from reframe_checks.base.measure import Rated
 from tests.stand_in import StandIn
 
 SAID = "not a valid result by HPCG's rules: 60 s of 1800 s"

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from reframe_checks.base.hang_watch import ENDED_FILE
+from reframe_checks.base.hangs import ENDED_FILE
 from reframe_checks.base.job_files import KILLABLE, source
-from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE
+from reframe_checks.base.watch import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE
 from tests.waiting import PATIENCE_S, until
 
 MEASURE = """

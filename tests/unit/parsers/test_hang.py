@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from reframe_checks.base.hang_watch import REASONS, said
+from reframe_checks.base.hangs import REASONS, said
 from reframe_checks.parsers.job_scripts import SAID_REASONS, BlamedNode, hang
 from reframe_checks.parsers.text import ParseError
 

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from kappa.core.record.evidence import LoadByOthers
-from reframe_checks.base.load_watch import SCRIPT, why_robbed
+from reframe_checks.base.shared_machine import why_robbed
+from reframe_checks.base.watch import SCRIPT
 from reframe_checks.parsers.job_scripts import snapshots, taken_of_machine
 from reframe_checks.parsers.text import ParseError
 

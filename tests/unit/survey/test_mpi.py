@@ -44,7 +44,7 @@ def test_launcher_and_what_it_is_told(version, offers, default, library, launche
 
 def test_the_command_line_of_hydra():
     from kappa.core.sites.launchers import HydraLauncher  # noqa: PLC0415 (ReFrame)
-    from reframe_checks.base.steps import PER_NODE  # noqa: PLC0415
+    from reframe_checks.base.measure import PER_NODE  # noqa: PLC0415
 
     launcher = HydraLauncher()
     launcher.options = [PER_NODE["mpiexec.hydra"].format(4)]

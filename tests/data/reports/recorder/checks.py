@@ -7,7 +7,7 @@ import reframe.core.builtins as rfmb
 from reframe.utility import sanity as sn
 
 from reframe_checks.base.evidence import EvidenceRecorder
-from reframe_checks.base.metrics import Strictness
+from reframe_checks.base.measure import Strictness
 
 SOURCE = {"source": "vendor", "date": "2026-11-21", "samples": 3, "method": "data sheet"}
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from kappa.core.sites.load import Site
-from reframe_checks.base import hang_watch
+from kappa.node.watch.job import HANG_FILE
 from tests.fault_campaign import jobs, rounds
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import Kind
@@ -146,7 +146,7 @@ def test_a_round_has_to_run_its_checks_and_no_others(tmp_path):
 
 
 def test_the_file_that_names_a_node_is_that_of_the_watch():
-    assert jobs.HANG_FILE == hang_watch.HANG_FILE
+    assert jobs.HANG_FILE == HANG_FILE
 
 
 def hang_file(cluster, run, time_s, after_s=7.5):
