@@ -7,7 +7,7 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke programs site-programs validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz matpower-table fault-campaign lint catalogue pictures setup setup-tests clean
+.PHONY: help validate smoke programs site-programs validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz matpower-table fault-campaign lint docs pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -93,7 +93,7 @@ lint: setup-tests ## ruff, mypy, shellcheck; warns of unclear English in changed
 fault-campaign: setup-tests ## put random faults into a cluster, count those found; FAULT_OPTIONS="--seed 1 --rounds 3"
 	.venv/bin/python -m tests.fault_campaign run $(FAULT_OPTIONS)
 
-catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
+docs: .venv/embedded.stamp ## renew the description of the checks, and the tables of the vocabulary
 	.venv/bin/python -m tests.catalogue --write
 
 pictures: setup-tests ## docs/report.png anew, of the newest run of the embedded cluster

@@ -1,7 +1,7 @@
 """Generate the catalogue of checks and the tables of the vocabulary from ReFrame's description of the suite.
 
-The generated files are ``kappa/core/vocabulary/checks.json``, the tables between marker lines in ``docs/catalogue.md``,
-``docs/site-reference.md`` and ``docs/coverage.md``, and a page for each check in ``docs/checks/``.
+The generated files are ``kappa/core/vocabulary/checks.json``, and the tables between marker lines in
+``docs/site-reference.md`` and ``docs/coverage.md``.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from typing import Any
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
-from kappa.core.vocabulary import check_pages, checks
+from kappa.core.vocabulary import checks
 from kappa.core.vocabulary.modes import MODES
 from tests import coverage
 from tests.key_tables import site_reference
@@ -113,39 +113,35 @@ def renew(cases: list[Case]) -> None:
         known.cache_clear()
 
 
-def stale(cases: list[Case]) -> dict[pathlib.Path, str | None]:
-    """Return the generated files that are out of date, each as in ``generated``.
+def stale(cases: list[Case]) -> dict[pathlib.Path, str]:
+    """Return the generated files that are out of date, with their text.
 
     :raises InputError: as in ``generated``.
     """
     wanted = generated(cases)
-    found = {path: path.read_text("utf-8") if path.is_file() else None for path in wanted}
-    return {path: text for path, text in wanted.items() if found[path] != text}
+    return {path: text for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text}
 
 
-def generated(cases: list[Case]) -> dict[pathlib.Path, str | None]:
-    """Return every generated file with its text; ``None`` for the page of a check that no longer exists.
+def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
+    """Return every generated file with its text.
 
     :raises InputError: a page is missing, or has no marker lines for a table; or the data of ``docs/coverage.md``
         cannot be used. The message names the table, or the line.
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
-    wanted: dict[pathlib.Path, str | None] = {_checks_file(): described}
+    wanted: dict[pathlib.Path, str] = {_checks_file(): described}
     of_file = {
-        "docs/catalogue.md": {"catalogue": check_pages.table(known, linked=True)},
-        "docs/site-reference.md": site_reference(known),
+        "docs/site-reference.md": site_reference(),
         coverage.PAGE: {"coverage": coverage.page(coverage.read(SUITE / coverage.DATA, known), known)},
     }
     for name, contents in of_file.items():
         path = SUITE / name
         text = path.read_text(encoding="utf-8")
         for title, table in contents.items():
-            text = Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->").filled(text, table)
+            text = Place(f"<!-- {title}: make docs -->", f"<!-- end of {title} -->").filled(text, table)
         wanted[path] = text
-    folder = SUITE / check_pages.FOLDER
-    gone = dict.fromkeys(folder.glob("*.md"))
-    return {**wanted, **gone, **{folder / f"{name}.md": check_pages.page(name, check) for name, check in known.items()}}
+    return wanted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -159,12 +155,9 @@ def main(arguments: list[str] | None = None) -> int:
         renew(cases)
     changed = stale(cases)
     for path, text in changed.items() if options.write else ():
-        if text is None:
-            path.unlink()
-        else:
-            path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     for path in changed:
-        print(f"{'renewed' if options.write else 'out of date: run `make catalogue`'}: {path}")
+        print(f"{'renewed' if options.write else 'out of date: run `make docs`'}: {path}")
     return 1 if changed and options.check else 0
 
 

@@ -1,7 +1,7 @@
 """Write the vocabulary, and the keys of a site's files, as the tables of ``docs/site-reference.md``."""
 
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -11,24 +11,32 @@ from kappa.core.sites.description import Environment, Partition, SiteFile
 from kappa.core.sites.expected import Expected
 from kappa.core.sites.references import Source
 from kappa.core.vocabulary.check_pages import as_markdown
-from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.rules import EVIDENCE, Keep, QuarantineRule
 from kappa.node.table import FACTS
 
-_MOST_NAMES = 6
 _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
 
 
-def site_reference(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
+def site_reference() -> dict[str, str]:
     """Return each table as Markdown, by its title."""
     return {
-        "partition features": as_markdown([("feature", "the partition", "read by"), *_partition_features(checks)]),
-        "environment features": as_markdown(
-            [("feature", "programs on PATH", "needs the key", "read by"), *_environment_features(checks)]
+        "partition features": as_markdown(
+            [
+                ("feature", "the partition"),
+                *((f"`{name}`", meaning) for name, meaning in {**PARTITION_FEATURES, **STORAGE_FEATURES}.items()),
+            ]
         ),
-        "tunables": as_markdown([("check", "variable", "type", "unit", "meaning"), *_tunables(checks)]),
+        "environment features": as_markdown(
+            [
+                ("feature", "programs on PATH", "needs the key"),
+                *(
+                    (f"`{name}`", feature.programs, f"`{feature.extra}`" if feature.extra else "")
+                    for name, feature in ENVIRONMENT_FEATURES.items()
+                ),
+            ]
+        ),
         "modes": as_markdown(
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
         ),
@@ -49,26 +57,6 @@ def site_reference(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
             ]
         ),
     }
-
-
-def _ticked(names: Iterable[str]) -> str:
-    """Return the names in backticks; of more than six names, only the first two."""
-    ticked = [f"`{name}`" for name in names]
-    return ", ".join(ticked) if len(ticked) <= _MOST_NAMES else f"{', '.join(ticked[:2])} and {len(ticked) - 2} more"
-
-
-def _partition_features(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
-    for feature, meaning in {**PARTITION_FEATURES, **STORAGE_FEATURES}.items():
-        readers = {check.family for check in checks.values() for case in check.cases if feature in case.features}
-        yield f"`{feature}`", meaning, _ticked(sorted(readers))
-
-
-def _environment_features(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
-    for name, feature in ENVIRONMENT_FEATURES.items():
-        readers = {
-            check.family for check in checks.values() if any(name in need.split("|") for need in check.needs_environ)
-        }
-        yield f"`{name}`", feature.programs, f"`{feature.extra}`" if feature.extra else "", _ticked(sorted(readers))
 
 
 class _Key(NamedTuple):
@@ -128,16 +116,6 @@ def _is_described(table: type[msgspec.Struct]) -> bool:
     """Return whether all keys of ``table`` have a meaning."""
     kinds = get_type_hints(table, include_extras=True).values()
     return all(any(getattr(one, "extra", None) for one in get_args(kind)[1:]) for kind in kinds)
-
-
-def _tunables(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
-    """Yield the rows of the table of tunables; equal variables of several checks share a row."""
-    of_row: dict[tuple[str, ...], list[str]] = {}
-    for name, check in checks.items():
-        for variable, tunable in check.tunables.items():
-            of_row.setdefault((f"`{variable}`", *tunable), []).append(name)
-    rows = sorted((_ticked(names), *row) for row, names in of_row.items())
-    yield from rows
 
 
 def _type_name(kind: Any) -> str:

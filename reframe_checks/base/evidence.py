@@ -53,7 +53,7 @@ class Evidence(rfm.RegressionTestPlugin):
     after run       ``read_provenance``; after all other hooks,         ``keep_files``
                     ``keep_the_state``
     before sanity   ``say_why_the_job_failed``                          ``why_failed``
-    sanity          the check's sanity function: ``parsed``,            ``hint``, ``validity``, ``notes``
+    sanity          the check's sanity function: ``parsed``,            ``hint``, ``failure_means``, ``notes``
                     ``output_text``, ``record_…``, ``suspects``
     ==============  ==================================================  ==============================================
 
@@ -71,6 +71,8 @@ class Evidence(rfm.RegressionTestPlugin):
     findings = rfmb.variable(list, value=[], loggable=True)
     suspects = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = rfmb.variable(str, value="", loggable=True)
+    #: Meaning of a failure of the check, and the remedy: one or two plain sentences, for its page.
+    failure_means = rfmb.variable(str, value="")
     #: For a benchmark with rules: ``valid by RULES``, or the rules that the result breaks.
     validity = rfmb.variable(str, value="", loggable=True)
     #: Remarks for readers of the figures.

@@ -18,9 +18,8 @@ _OF_A_CLASS = re.compile(r"\b[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+\b")
 def test_what_is_generated_is_up_to_date(cases):
     assert {case["@class"] for case in cases} == set(declared_checks())
     wanted = catalogue.generated(cases)
-    pages = {f"{name}.md" for name in declared_checks()}
-    assert {path.name for path in wanted} - pages == {"catalogue.md", "site-reference.md", "coverage.md", "checks.json"}
-    assert not catalogue.stale(cases), "run `make catalogue`"
+    assert {path.name for path in wanted} == {"site-reference.md", "coverage.md", "checks.json"}
+    assert not catalogue.stale(cases), "run `make docs`"
 
 
 def test_features_of_the_vocabulary_are_those_that_checks_need(cases):

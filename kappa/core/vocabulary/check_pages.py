@@ -1,4 +1,4 @@
-"""Write the page of a check and the table of all checks: as Markdown for ``docs/``, as text for ``kappa docs``."""
+"""Write the page of a check and the table of all checks, for ``kappa docs``."""
 
 import re
 import textwrap
@@ -9,9 +9,6 @@ from kappa.core.vocabulary.checks import CataloguedCheck, worse_by_unit
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, SIMULATED, STORAGE_FEATURES
 from kappa.core.vocabulary.scales import LAYOUTS
 
-FOLDER = "docs/checks"
-#: The first line of a generated page.
-MARK = "<!-- made from the check by make catalogue -->"
 _BETTER = {1: "lower is better", -1: "higher is better", 0: ""}
 _HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 # The features that choose cases by scale. The table leaves them out.
@@ -20,16 +17,8 @@ _MOST_VALUES = 8
 _LINK = re.compile(r"\[([^\]]+)\]\(([\w.#-]+)\)")
 
 
-def page(name: str, check: CataloguedCheck) -> str:
-    """Return the page of the check class ``name`` as Markdown."""
-    other = "".join(f", [docs/{one}]({one})" for one in check.pages)
-    footer = f"`kappa docs {name}` prints this page. See also [all checks](catalogue.md){other}."
-    # Links, as those in the vocabulary, begin at docs/.
-    return "\n".join([MARK, *(_LINK.sub(r"[\1](../\2)", line) for line in [*_lines(name, check), footer])]) + "\n"
-
-
 def text(name: str, check: CataloguedCheck, width: int) -> str:
-    """Return what the page says, folded to ``width`` columns."""
+    """Return the page of the check class ``name``, folded to ``width`` columns."""
     other = f"See also {', '.join(f'docs/{one}' for one in check.pages)}." if check.pages else ""
     lines = [*_lines(name, check), other]
     return "\n".join(_folded(_LINK.sub(r"\1", line.lstrip("# ")), width) for line in lines).rstrip() + "\n"
@@ -64,18 +53,15 @@ def listing(checks: Mapping[str, CataloguedCheck], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(checks: Mapping[str, CataloguedCheck], *, linked: bool = False) -> str:
-    """Return a Markdown table of the checks, sorted by family.
-
-    :param linked: whether each check links to its page, as in docs/.
-    """
+def table(checks: Mapping[str, CataloguedCheck]) -> str:
+    """Return a Markdown table of the checks, sorted by family."""
     rows = []
     for name, check in checks.items():
         metrics = (f"`{metric}` {unit}".strip() for metric, unit in check.metrics.items())
         needs = (f"`{feature}`" for feature in sorted(_always_needed(check) - _LAYOUTS))
         environ = (f"`{need}`" for need in sorted(check.needs_environ))
         cells = (check.descr, ", ".join(metrics), ", ".join(needs), ", ".join(environ), _duration(check))
-        rows.append((check.family, name, (f"[`{name}`](checks/{name}.md)" if linked else f"`{name}`", *cells)))
+        rows.append((check.family, name, (f"`{name}`", *cells)))
     return as_markdown([_HEADER, *(row for *_, row in sorted(rows))])
 
 

@@ -1,6 +1,6 @@
 """Read the catalogue of the suite's checks, ``checks.json``: ReFrame's data on them, for code without ReFrame.
 
-``make catalogue`` writes the file from the classes. A test fails if it is out of date.
+``make docs`` writes the file from the classes. A test fails if it is out of date.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """The variables that a site may set for a check: ``tunable = {VARIABLE: Tunable(TYPE, UNIT, MEANING)}`` in its class.
 
-A site sets a variable for a partition with ``tuning: {CLASS: {VARIABLE: VALUE}}``. ``make catalogue`` writes the
+A site sets a variable for a partition with ``tuning: {CLASS: {VARIABLE: VALUE}}``. ``make docs`` writes the
 tunables of all classes into ``checks.json``.
 """
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kappa.core.vocabulary.checks import catalogue
 from tests.key_tables import site_reference
 
 
@@ -10,7 +9,7 @@ from tests.key_tables import site_reference
 def rows():
     return {
         (title, cells[0].strip("`")): cells
-        for title, table in site_reference(catalogue()).items()
+        for title, table in site_reference().items()
         for cells in ([cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()[2:])
     }
 

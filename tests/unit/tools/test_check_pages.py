@@ -37,22 +37,19 @@ CHECK = CataloguedCheck(
     ],
 )
 def test_a_page_has_the_line(line):
-    assert line in check_pages.page("MadeUp", CHECK).splitlines()
     assert line in check_pages.text("MadeUp", CHECK, 120).splitlines()
 
 
-def test_only_the_page_of_docs_has_links():
-    assert "](../hangs.md)" in check_pages.page("MadeUp", CHECK)
+def test_a_page_names_pages_of_docs_without_links():
     told = check_pages.text("MadeUp", CHECK, 120)
-    assert "](" not in told and "docs/hangs.md" in told and check_pages.MARK not in told
+    assert "](" not in told and "docs/hangs.md" in told
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_a_page_is_short(name):
-    assert len(check_pages.page(name, catalogue()[name]).splitlines()) <= 60
+    assert len(check_pages.text(name, catalogue()[name], 120).splitlines()) <= 60
 
 
 def test_the_table_has_a_row_for_each_check_without_its_layouts():
     row = r"| made up | `latency` us, `rate` 1/s, `share` | `links` | `emt\|osu` | ≈ 90 s |"
     assert check_pages.table({"MadeUp": CHECK}).endswith(f"\n| `MadeUp` {row}")
-    assert check_pages.table({"MadeUp": CHECK}, linked=True).endswith(f"\n| [`MadeUp`](checks/MadeUp.md) {row}")
