@@ -23,7 +23,7 @@ from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.modes import MODES, modes_here
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.job_files import sourced
-from reframe_checks.base.reframe_internals import DescribedVariable, given_by_user, keep_out_nodes_of
+from reframe_checks.base.reframe_internals import DescribedVariable, given_by_user
 from reframe_checks.parsers import transport
 
 # The default modes of a check; a check tags itself for other modes.
@@ -305,6 +305,18 @@ class Case(rfm.RegressionTestPlugin):
     def hosts(self, nodes, ranks_per_node):
         """Return the simulated host of each rank, node by node."""
         return host_slots(self.fabric, nodes, ranks_per_node)
+
+
+def keep_out_nodes_of(access, job):
+    """Merge the excluded nodes of the partition's access options and of ``-J exclude=…``: Slurm takes the last only."""
+    given, kept_out = _excluded(job.cli_options), _excluded(access)
+    if given and kept_out:
+        job.cli_options.append(f"--exclude={','.join([*given, *kept_out])}")
+
+
+def _excluded(options):
+    found = [option.partition("=")[2] for option in options if option.startswith("--exclude=")]
+    return [*found, *(option.removeprefix("-x ") for option in options if option.startswith("-x "))]
 
 
 def formatted(cls, variant):

@@ -15,9 +15,11 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
+from kappa.core.ground.node_lists import expand_nodes
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.metric import figures_of
 from kappa.core.vocabulary.features import OF_ONE_NODE
+from kappa.core.vocabulary.sbatch_options import option_value
 from kappa.core.vocabulary.scales import LAYOUTS, MANY_NODES_TAG, PLACEMENTS
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.job_files import KILLABLE, in_stage
@@ -26,7 +28,6 @@ from reframe_checks.base.reframe_internals import (
     TRAP_ERRORS,
     copy_of_ended,
     judge_by,
-    nodes_asked_for,
     pinned,
     to_be_judged_in,
 )
@@ -90,7 +91,8 @@ class ManyNodes(rfm.RegressionTestPlugin):
         launcher = self.job.launcher.registered_name
         nodes = min(self.nodes_at_once or 1, self.partition_nodes)
         if launcher in SLURMS:
-            nodes = nodes_asked_for(self.job) or nodes
+            asked = option_value(self.job.cli_options, "nodelist", "w")  # -J nodelist=…
+            nodes = len(expand_nodes(asked)) if asked else nodes
         elif nodes > 1:
             raise ReframeError(
                 f"nodes_at_once: the launcher {launcher} cannot start a step on a given node; use {' or '.join(SLURMS)}"

@@ -11,12 +11,10 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Sequence
 
 import reframe as rfm
 from reframe.core import decorators, fields, variables
 from reframe.core.exceptions import ReframeFatalError
-from reframe.core.launchers import mpi
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 from reframe.core.schedulers import slurm
@@ -26,7 +24,6 @@ from reframe.frontend.executors.policies import AsynchronousExecutionPolicy
 from reframe.frontend.reporting import RunReport
 
 from kappa.core.ground.node_lists import expand_nodes
-from kappa.core.vocabulary.sbatch_options import option_value
 
 #: The oldest tested version, and the first version that is too new: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)
@@ -186,41 +183,18 @@ def note_variables_given() -> None:
 
     ReFrame passes them to the registry of each loaded file before it makes the file's checks.
     """
-    decorators.TestRegistry.setvars = _noting(decorators.TestRegistry.setvars)
+    setvars = decorators.TestRegistry.setvars
 
-
-def _noting(setvars):
     def noting(registry, given):
         _given.update(given)
         return setvars(registry, given)
 
-    return noting
+    decorators.TestRegistry.setvars = noting
 
 
 def given_by_user(check, variable: str) -> bool:
     """Tell whether ``--setvar`` (``VARIABLE=…`` or ``CLASS.VARIABLE=…``) or ``--parameterize`` set the variable."""
     return bool({variable, f"{type(check).__name__}.{variable}"} & _given) or hasattr(check, f".{variable}")
-
-
-def nodes_asked_for(job) -> int:
-    """Return the number of nodes in ``-J nodelist=…``; 0 without this option."""
-    nodes = option_value(job.cli_options, "nodelist", "w")
-    return len(expand_nodes(nodes)) if nodes else 0
-
-
-def keep_out_nodes_of(access: Sequence[str], job) -> None:
-    """Merge the excluded nodes of the partition's access options and of ``-J exclude=…``: Slurm takes the last only.
-
-    :param access: options of every job of the partition.
-    """
-    given = _excluded(job.cli_options)
-    if given and (kept_out := _excluded(access)):
-        job.cli_options.append(f"--exclude={','.join([*given, *kept_out])}")
-
-
-def _excluded(options: Sequence[str]) -> list[str]:
-    found = [option.partition("=")[2] for option in options if option.startswith("--exclude=")]
-    return [*found, *(option.removeprefix("-x ") for option in options if option.startswith("-x "))]
 
 
 def look_for_who_is_warned_only_to_warn() -> None:
@@ -240,25 +214,8 @@ def _unless_told_not_to(*arguments) -> None:
 
 
 def ask_slurm_less() -> None:
-    """Avoid three Slurm commands for each case whose answers are known.
-
-    ReFrame starts `srun --version` for each job, and `scontrol show hostname` for each access to a job's nodes.
-    """
+    """Expand the list of a job's nodes here: ReFrame starts `scontrol show hostname` for each access to it."""
     slurm._SlurmJob.nodelist = property(_nodes_of)
-    mpi.SrunLauncher.__init__ = _first_only(mpi.SrunLauncher.__init__)
-
-
-def _first_only(init):
-    """Return an ``__init__`` that runs a launcher's ``init`` once, and copies the attributes to all later launchers."""
-    found: dict = {}
-
-    def as_the_first(self):
-        if not found:
-            init(self)
-            found.update(copy.deepcopy(vars(self)))
-        vars(self).update(copy.deepcopy(found))
-
-    return as_the_first
 
 
 def _nodes_of(job) -> list[str]:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -306,14 +306,16 @@ def stressed(text: str, *, expect_nodes: int) -> dict[str, StressedNode]:
 def wrong_result(log: str) -> str | None:
     """Return the first line of stress-ng's log in which a stressor reports a wrong result, or ``None``."""
     return next((line for line in log.splitlines() if " fail: " in line and not _OF_COUNTERS.search(line)), None)
-def provenance(text: str) -> dict:
+
+
+def provenance(text: str) -> dict[str, Any]:
     """Parse the ``key=value`` lines that the job wrote. The first ``sha256`` is the executable's, others are ``files``.
 
     The list of nodes is the job's own, expanded. Accounting's list may be incomplete when a short job ends.
 
     :raises ValueError: the list of nodes cannot be read, or is too long.
     """
-    result: dict = {"files": {}}
+    result: dict[str, Any] = {"files": {}}
     for line in text.splitlines():
         key, _, value = line.partition("=")
         if key == "nodelist":

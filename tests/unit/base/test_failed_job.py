@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.check import MAX_ERROR_CHARS, KappaCheck
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.evidence import MAX_ERROR_CHARS
 from tests.stand_in import StandIn
 
 

@@ -14,16 +14,15 @@ import pytest
 import reframe
 from reframe.core import fields, variables
 from reframe.core.exceptions import ReframeFatalError
-from reframe.core.launchers import mpi
 from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, suppress_deprecations
 
 from kappa.core.record.journal import VARIABLE, report_of
+from reframe_checks.base.case import keep_out_nodes_of
 from reframe_checks.base.reframe_internals import (
     TESTED_BELOW,
     TESTED_FROM,
     ask_slurm_less,
-    keep_out_nodes_of,
     look_for_who_is_warned_only_to_warn,
     require_tested,
 )
@@ -51,6 +50,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.record.model import hash_without_added
 from reframe_checks.base.case_journal import keep_journal
+from reframe_checks.base.case import keep_out_nodes_of
 from reframe_checks.base.reframe_internals import (
     begin_job_script, copy_of_ended, free_places_of_failed_cases, registered_checks,
 )
@@ -227,17 +227,6 @@ def test_where_a_job_ran_is_told_without_asking_slurm(monkeypatch):
     assert job.nodelist == ["node9", "node10", "node11", "login1"]
     job._nodelist, job._state, job._nodespec = [], "CANCELLED", "None assigned"
     assert job.nodelist == []
-
-
-def test_srun_is_asked_for_its_version_once(monkeypatch):
-    said = []
-    told = lambda self: said.append(self) or vars(self).update(options=["a"])  # noqa: E731
-    monkeypatch.setattr(mpi.SrunLauncher, "__init__", told)
-    ask_slurm_less()
-    first, second = mpi.SrunLauncher(), mpi.SrunLauncher()
-    assert said == [first]
-    first.options.append("b")
-    assert second.options == mpi.SrunLauncher().options == ["a"]
 
 
 @pytest.mark.parametrize(
