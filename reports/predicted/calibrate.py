@@ -14,8 +14,6 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from kappa.core.fabrics.schema import (
     Calibration,
     Count,
@@ -203,42 +201,3 @@ def _one_switch(nodes: int) -> FatTree:
 
 def _rounded(values: Mapping[int, float], sizes: Sequence[int]) -> list[float]:
     return [float(f"{values[size]:.4g}") for size in sizes]
-
-
-def with_software(fabric: SimulatedFabric, share: float) -> SimulatedFabric:
-    """Return the fabric with the software overhead of each message multiplied by ``share``."""
-    software = fabric.software
-    changed = msgspec.structs.replace(
-        software,
-        send_us=_times(software.send_us, share),
-        receive_us=_times(software.receive_us, share),
-        by_size=_sizes_times(software.by_size, share) if software.by_size else None,
-    )
-    return msgspec.structs.replace(fabric, name=f"{fabric.name}-software-{1000 * share:g}", software=changed)
-
-
-def with_times_nodes(fabric: SimulatedFabric, times: int) -> SimulatedFabric:
-    """Return the fabric with ``times`` as many nodes on one larger switch.
-
-    :raises InputError: ``times`` is less than 1, or the fabric has more than one switch (more nodes would need another
-        network).
-    """
-    tree = fabric.topology
-    if times < 1 or not isinstance(tree, FatTree) or len(tree.down.value) != 1:
-        raise InputError(f"{fabric.name}: expected a fabric of one switch and a factor of at least 1")
-    nodes = tree.nodes.value * times
-    larger = msgspec.structs.replace(
-        tree,
-        nodes=Count(value=nodes, origin="assumed", source=f"{times} times {tree.nodes.value}"),
-        down=Counts(value=[nodes], origin="assumed", source="a switch with a port for each"),
-    )
-    return msgspec.structs.replace(fabric, name=f"{fabric.name}-times-{times}", topology=larger)
-
-
-def _sizes_times(by_size: SoftwareBySize, share: float) -> SoftwareBySize:
-    changed = {key: [us * share for us in getattr(by_size, key)] for key in ("send_us", "isend_us", "receive_us")}
-    return msgspec.structs.replace(by_size, **changed)
-
-
-def _times(number: Number, share: float) -> Number:
-    return Number(value=number.value * share, origin="fitted", source=f"{number.source}, times {share:g}")

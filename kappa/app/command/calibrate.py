@@ -9,7 +9,7 @@ Exit status: 0 fitted; 2 the run lacks a measurement, or the simulation is not p
 
 examples:
   kappa fabric calibrate embedded cpu
-  kappa fabric calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
+  kappa fabric calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full
 """
 
 from __future__ import annotations
@@ -28,16 +28,11 @@ from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import write_atomically
 
 if TYPE_CHECKING:
-    from kappa.app.conduct.session import Conductor
     from kappa.core.fabrics.schema import SimulatedFabric
     from kappa.core.record.model import Case, Session
     from kappa.core.sites.site_file import SiteDescription
     from reports.predicted.calibrate import Machine
     from reports.predicted.pairs import PredictedPair
-
-#: Overheads of the sweep, as shares of the fitted one. NSIM-ACE, figure 2, varies 0.8 us from 0.6 to 0.9.
-SWEEP = (0.75, 0.875, 1.0, 1.125)
-BARRIERS = "PutBarrier"
 
 
 def add_arguments(to: CommandParser) -> None:
@@ -47,13 +42,6 @@ def add_arguments(to: CommandParser) -> None:
     add_stored(to, "--run", f"fit to this run: {RUN_HELP}; default: the newest run of SITE")
     to.add_argument("--name", metavar="NAME", type=name, help="name of the fabric (default: SITE-PARTITION)")
     to.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric to FILE")
-    to.add_argument(
-        "--sweep", action="store_true",
-        help="also simulate barriers with 0.75 to 1.125 times the fitted software overhead",
-    )  # fmt: skip
-    to.add_argument(
-        "--times", metavar="N", type=int, help="also predict N times the nodes, with the range that the error implies"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -89,10 +77,6 @@ def run(options: argparse.Namespace) -> int:
         heading = f"Made by `kappa fabric calibrate {options.site} {options.partition}`."
         write_atomically(path, fabric_yaml(fabric, heading), 0o644)
         _tell(fabric, found, path)
-        if options.sweep:
-            _sweep(fabric, cases, work / "sweep", conductor)
-        if options.times:
-            _extrapolate(fabric, options.times, work / "times", conductor)
     return 0
 
 
@@ -119,38 +103,3 @@ def _tell(fabric: SimulatedFabric, found: list[PredictedPair], path: pathlib.Pat
         print(f"  {entry.check}: off by {figure(entry.median_factor)} times in the median of", end=" ")
         print(f"{counted(entry.figures, 'figure')}, {figure(entry.largest_factor)} times at most")
     print(f"written to {clean(str(path))}")
-
-
-def _sweep(fabric: SimulatedFabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
-    """Print the simulated barriers for several software overheads, and the measured ones."""
-    from kappa.app.conduct.prediction import simulate
-    from reports.predicted.calibrate import with_software
-
-    fabrics = [with_software(fabric, share) for share in SWEEP]
-    print(f"{BARRIERS} over the software's overhead:")
-    for case in measured:
-        if case.check_class == BARRIERS:
-            print(f"  measured, {case.variant}: {_metrics(case)}")
-    for share, one in zip(SWEEP, fabrics, strict=True):
-        for case in simulate([one], [BARRIERS], work / f"{share:g}", conductor)[one.name]:
-            print(f"  {figure(one.software.send_us.value)} us, {case.variant}: {_metrics(case)}")
-
-
-def _extrapolate(fabric: SimulatedFabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
-    """Print the prediction for ``times`` as many nodes, with the range from the error on the held-out checks."""
-    from kappa.app.conduct.prediction import simulate
-    from reports.predicted.calibrate import HELD_OUT, with_times_nodes
-
-    larger = with_times_nodes(fabric, times)
-    error = fabric.error or 1.0
-    print(f"with {larger.nodes} nodes instead of {fabric.nodes}, and the range for an error of {figure(error)} times:")
-    for case in simulate([larger], [*HELD_OUT, BARRIERS, "RandomRing"], work, conductor)[larger.name]:
-        for metric in case.metrics:
-            if metric.value is not None:
-                low, high = metric.value / error, metric.value * error
-                print(f"  {case.check_class} {case.variant} {metric.name}:", end=" ")
-                print(f"{figure(metric.value)} {metric.unit} ({figure(low)} … {figure(high)})")
-
-
-def _metrics(case: Case) -> str:
-    return ", ".join(f"{one.name} {figure(one.value)} {one.unit}" for one in case.metrics if one.value is not None)

@@ -8,7 +8,7 @@ from kappa.core.fabrics.simgrid_platform import settings
 from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import Curve, Simulation
 from kappa.core.record.model import Case
-from reports.predicted.calibrate import Machine, calibrated, held_out, with_software, with_times_nodes
+from reports.predicted.calibrate import Machine, calibrated, held_out
 from reports.predicted.pairs import PredictedPair
 
 MACHINE = Machine("embedded", "cpu", 2, 2, 16, "mpirun (Open MPI) 4.1.4", "2026-11-23")
@@ -93,16 +93,6 @@ def test_an_error_is_stated_on_what_was_held_out_alone(fabric):
         held_out([PredictedPair(named("RandomRing"), "f", "t", "", "us", 2.0, 1.0, 1.0)])
     [entry] = with_errors(fabric, 1.1, 1.5, 0.8).calibration.held_out
     assert (entry.check, entry.figures, entry.median_factor, entry.largest_factor) == ("PatternAllreduce", 3, 1.25, 1.5)
-
-
-def test_more_nodes_and_other_software(fabric):
-    larger = with_times_nodes(fabric, 8)
-    assert (larger.nodes, larger.name) == (16, "embedded-cpu-times-8")
-    slower = with_software(fabric, 1.5)
-    assert slower.software.send_us.value == pytest.approx(1.5 * fabric.software.send_us.value)
-    assert slower.software.by_size.receive_us[0] == pytest.approx(1.5 * fabric.software.by_size.receive_us[0])
-    with pytest.raises(InputError, match="one switch"):
-        with_times_nodes(fabric, 0)
 
 
 def test_a_simulated_case_has_a_kind_that_is_known():
