@@ -38,6 +38,7 @@ COMMANDS = {
     "search": ("watch.job:print_search", "search the nodes of this job now, and print the findings as JSON"),
     "look": ("watch.look:print_look", "print what the job's processes do on this node, as a line of JSON"),
     "exchange": ("watch.exchange:exchange", "exchange messages with the other tasks of the step over TCP and UDP"),
+    "semantics": ("semantics:print_semantics", "test with the other tasks of the step what a shared folder promises"),
     "start-mpi": ("watch.start_mpi:start_mpi", "start MPI, and meet all ranks in a barrier"),
 }
 
@@ -62,10 +63,17 @@ def parser():
         of[name].add_argument(
             "launcher", nargs=argparse.REMAINDER, metavar="LAUNCHER", help="the command that starts its ranks"
         )
-    exchange = of["exchange"]
-    exchange.add_argument("--seconds", type=float, default=10.5, metavar="S", help="length of the train (%(default)s)")
-    exchange.add_argument("--folder", default="peers", metavar="DIR", help="the tasks meet in one in it (%(default)s)")
-    exchange.add_argument("--wait", type=float, default=60, metavar="S", help="for the other tasks (%(default)s)")
+    seconds = of["exchange"]
+    seconds.add_argument("--seconds", type=float, default=10.5, metavar="S", help="length of the train (%(default)s)")
+    semantics = of["semantics"]
+    semantics.add_argument("path", metavar="DIR", help="new folder on the file system")
+    semantics.add_argument(
+        "--limit", type=float, default=10, metavar="S", dest="limit_s",
+        help="time for a change to become visible on other nodes (%(default)s)",
+    )  # fmt: skip
+    for one in (of["exchange"], semantics):
+        one.add_argument("--folder", default="peers", metavar="DIR", help="the tasks meet in one in it (%(default)s)")
+        one.add_argument("--wait", type=float, default=60, metavar="S", help="for the other tasks (%(default)s)")
     of["start-mpi"].add_argument("library", metavar="LIBRARY", help="path of the MPI library")
     return parser
 

@@ -1,9 +1,13 @@
 """What tasks of a step need to meet: their names, files in a folder that all nodes share, and lines with checksums."""
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
+import time
+
+from kappa.node.files import entries, read
 
 
 def task_and_tasks():
@@ -25,6 +29,21 @@ def publish(path, text):
     with open(handle, "w") as stream:
         stream.write(text)
     os.rename(part, path)
+
+
+def meet(folder, own, tasks, seconds):
+    """Return node -> what it published, for all nodes that publish within ``seconds``."""
+    os.makedirs(folder, exist_ok=True)
+    deadline, published = time.monotonic() + seconds, {}
+    while True:
+        # Write it each time: a node's own change makes its network file system's client read the folder again.
+        publish(os.path.join(folder, own["node"]), json.dumps(own))
+        for name in set(entries(folder)).difference(published):
+            with contextlib.suppress(ValueError):
+                published[name] = json.loads(read(folder, name) or "" if not name.endswith(".part") else "")
+        if len(published) >= tasks or time.monotonic() > deadline:
+            return published
+        time.sleep(max(0.1, tasks / 1000))
 
 
 def receive(connection, count):

@@ -9,7 +9,7 @@ _ALL = (
     *faults.KINDS, *node_state.KINDS, *jobs.OF_HANGS, *jobs.OF_SOFTWARE, *jobs.OF_USERS, *jobs.OF_RANKS,
     *jobs.OF_NETWORK, *faults.OF_BITS, *node_state.OF_SCRATCH, *node_state.OF_SURROUNDINGS,
     *packets.OF_PACKETS, *packets.OF_TCP,
-    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES, *faults.OF_SPEED,
+    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES, *faults.OF_SPEED, *started.OF_SHARED_FILES,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}
 # Kind of fault -> checks that measure what it changes. If a node is lost, jobs on all nodes cannot start. Their checks
@@ -63,6 +63,8 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "slow prolog": ("JobTurnaround",),
     "slow epilog": ("JobTurnaround",),
     **{kind.name: ("NodeScratch",) for kind in started.OF_FILES},
+    "locks without effect": ("SharedSemantics",),
+    "old copy of shared files": ("SharedSemantics", "PartitionHealth"),
 }
 # For a kind that damages one of several programs: the checks that read the program's output or examine the program.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("SoftwareInventory",)}

@@ -40,7 +40,7 @@ MODE = "nightly"
 CHECKS = (
     "PartitionState", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "TransportUsed",
     "PeerExchange", "PairSweep",
-    "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode",
+    "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode", "SharedSemantics",
 )  # fmt: skip
 # This check sees a preloaded library itself, not its effect.
 SEES_LIBRARIES = "SoftwareInventory"

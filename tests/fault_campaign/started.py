@@ -165,6 +165,13 @@ OF_JOBS = (
     Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slurm_runs(
         "Epilog", "sleep {}", "{} s", "5", "10", "25")),
 )  # fmt: skip
+OF_SHARED_FILES = (
+    Kind("locks without effect", False, "locks of files succeed and exclude no other program", preloading(
+        "no_locks.c", "flock and fcntl do nothing"), preloads=True),
+    Kind("old copy of shared files", True, "`/shared` is an old copy", between(
+        "mkdir -p /run/old-copy; cp -a /shared/. /run/old-copy; mount --bind /run/old-copy /shared",
+        "umount --lazy /shared; rm -rf /run/old-copy", "a copy")),
+)  # fmt: skip
 OF_FILES = (
     Kind("slow fsync", False, "fsync takes 0.2 s longer", preloading(
         "slow_files.c", "0.2 s slower", "-DFSYNC_US=200000", "-DOPEN_US=0", "-DEVERY=0"), preloads=True),

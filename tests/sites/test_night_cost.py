@@ -14,7 +14,7 @@ MOST_BYTES = 2.1 * 2**40
 # Those that write where they measure; all of them are bounded by time, by requests or by a class.
 WRITING = {
     "BtIo", "EmtIo", "EmtIoEachNode", "EmtIoNode", "Fio", "Io500Short", "IorEasy", "IorHard", "IorNode", "Iozone",
-    "Mdtest", "NodeScratch",
+    "Mdtest", "NodeScratch", "SharedSemantics",
 }  # fmt: skip
 
 

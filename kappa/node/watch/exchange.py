@@ -14,7 +14,6 @@ processor before or after does not count.
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -28,7 +27,7 @@ import time
 
 from kappa.node.facts.names import address, own_addresses
 from kappa.node.files import entries, first, host, read
-from kappa.node.meeting import line_of, publish, receive, step_name, task_and_tasks
+from kappa.node.meeting import line_of, meet, receive, step_name, task_and_tasks
 
 MOST_PEERS = 64
 LONG_BYTES, CHUNK, PATIENCE_S = 1 << 20, 1 << 16, 4.0
@@ -54,21 +53,6 @@ def refusal(address):
     except OSError as error:
         return error.strerror or str(error)
     return ""
-
-
-def meet(folder, own, tasks, seconds):
-    """Return node -> what it published, for all nodes that publish within ``seconds``."""
-    os.makedirs(folder, exist_ok=True)
-    deadline, published = time.monotonic() + seconds, {}
-    while True:
-        # Write it each time: a node's own change makes its network file system's client read the folder again.
-        publish(os.path.join(folder, own["node"]), json.dumps(own))
-        for name in set(entries(folder)).difference(published):
-            with contextlib.suppress(ValueError):
-                published[name] = json.loads(read(folder, name) or "" if not name.endswith(".part") else "")
-        if len(published) >= tasks or time.monotonic() > deadline:
-            return published
-        time.sleep(max(0.1, tasks / 1000))
 
 
 def peers_of(own, nodes):

@@ -139,7 +139,7 @@ def test_a_round_has_to_run_its_checks_and_no_others(tmp_path):
         for family in (
             "compute/affinity", "compute/bits", "compute/node-sweep", "network/pair-sweep", "network/peer-exchange",
             "network/transport", "node/health", "node/job-turnaround", "node/partition-state", "node/software",
-            "storage/emt-io-nodes", "storage/node-scratch",
+            "storage/emt-io-nodes", "storage/node-scratch", "storage/shared-semantics",
         )
     }  # fmt: skip
     assert found[False].keys() - found[True].keys() == {"node/software"}
