@@ -17,7 +17,7 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.measure import with_variables
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.network.mpi_behaviour import DEEPEST, DEPTH, DEPTHS, MpiBehaviourCheck
+from reframe_checks.network.mpi_behaviour import MpiBehaviourCheck
 from reframe_checks.network.transport import ASKED
 from reframe_checks.parsers import mpi_behaviour, pair_sweep, transport
 
@@ -25,6 +25,10 @@ SHORT_BYTES, LONG_BYTES = 8, 1 << 20
 # Messages in flight: a rate needs many short messages, a bandwidth few long ones.
 WINDOWS = {SHORT_BYTES: 256, LONG_BYTES: 16}
 AS_IS, UNDER = "as-is", "under-setting"
+# Receives that are posted before the measured one.
+DEPTHS = (0, 1, 4, 16, 64, 256, 1024)
+DEEPEST = DEPTHS[-1]
+DEPTH = ("Others in the queue", "")
 
 
 class MpiSettingCheck(Scaled, KappaCheck):

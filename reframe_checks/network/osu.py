@@ -184,6 +184,23 @@ class OsuBidirectionalBandwidth(OsuStream):
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
 
 
+@rfm.simple_test
+class OsuPersistentLatency(OsuPointToPoint):
+    """The same latency with persistent messages (MPI_Start): it shows the MPI library, not the link."""
+
+    descr = "Measures the latency of persistent messages (MPI_Start) with OSU; finds slow persistent operations"
+    estimated_s = 20
+    needs_environ = ["osu-start"]
+    modes = ("acceptance",)
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    benchmark = "osu_latency_persistent"
+    hint = "compare with OsuLatency on the same nodes: the difference is the MPI library's"
+    failure_means = (
+        "Persistent messages take longer than the bound allows, or data arrived wrong. If OsuLatency passes on the "
+        "same nodes, the link is sound; see what changed in the MPI library since it passed."
+    )
+
+
 class OsuOneSided(ManyNodes, Placed, OsuCheck):
     """OSU one-sided communication between two ranks, by placement, with OSU's default windows and synchronisation.
 

@@ -149,20 +149,6 @@ class MemoryResult(MpiMeasurement, frozen=True):
         return statistics.linear_regression(peers, [one.median_kib for one in self.series]).slope
 
 
-class MessageTimes(OwnDocument, frozen=True):
-    """Time per message, with several messages in flight, for nonblocking and persistent operations."""
-
-    message_bytes: Size = field(name="bytes")
-    nonblocking_us: Times
-    persistent_us: Times
-
-
-class PersistentResult(MpiMeasurement, frozen=True):
-    subcommand: Literal["mpi persistent"]
-    messages: Positive
-    series: tuple[MessageTimes, ...]
-
-
 class QueueTimes(OwnDocument, frozen=True):
     """Time from a message's request to its arrival, with ``depth`` other messages or receives in the queue."""
 

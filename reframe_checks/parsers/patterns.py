@@ -1,9 +1,7 @@
 """Results of ``kappa-measure pattern``: one JSON object per communication pattern, times of all iterations in µs."""
 
 import statistics
-from collections.abc import Iterable
-from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec import UNSET, UnsetType, field
 
@@ -15,17 +13,11 @@ from reframe_checks.parsers.json_reader import (
     OwnDocument,
     OwnMeasurement,
     Positive,
-    Ranks,
     ShortMicroseconds,
     Size,
-    Text,
     Times,
     require,
 )
-
-VICTIM_PATTERNS = ("latency", "bandwidth", "allreduce")
-#: The load that sends no messages.
-CONTROL = "compute"
 
 
 class PatternResult(OwnMeasurement, frozen=True):
@@ -159,93 +151,3 @@ class AllreduceResult(PatternResult, frozen=True):
     @property
     def median_of_sizes_us(self) -> dict[int, float]:
         return {size: statistics.median(times) for size, times in self.sizes.items()}
-
-
-class VictimSamples(NamedTuple):
-    """Times of one victim pattern in us, one tuple per round: alone, and beside a load."""
-
-    alone_us: tuple[Times, ...]
-    beside_us: tuple[Times, ...]
-
-    def impact(self, percent: int = 50) -> float:
-        """Return GPCNeT's congestion impact factor: a percentile beside a load over the same percentile alone."""
-        return _percentile(chain(*self.beside_us), percent) / _percentile(chain(*self.alone_us), percent)
-
-    def impacts_of_rounds(self) -> tuple[float, ...]:
-        """Return each round's impact: the ratio of its medians."""
-        rounds = zip(self.alone_us, self.beside_us, strict=True)
-        return tuple(statistics.median(beside) / statistics.median(alone) for alone, beside in rounds)
-
-
-class _Samples(OwnDocument, frozen=True):
-    """Times of all rounds, one after the other."""
-
-    alone_us: Times
-    beside_us: Times
-
-
-class AggressorLoad(OwnDocument, frozen=True):
-    """Number of aggressor operations in each round, and the samples of each of ``VICTIM_PATTERNS``."""
-
-    load: Text
-    operations: tuple[Positive, ...]
-    latency: _Samples
-    bandwidth: _Samples
-    allreduce: _Samples
-
-    @property
-    def samples(self) -> dict[str, VictimSamples]:
-        return {name: self._in_rounds(getattr(self, name)) for name in VICTIM_PATTERNS}
-
-    def _in_rounds(self, samples: _Samples) -> VictimSamples:
-        each = len(samples.alone_us) // len(self.operations)
-        starts = range(0, len(samples.alone_us), each)
-        alone, beside = (
-            tuple(times[start : start + each] for start in starts) for times in (samples.alone_us, samples.beside_us)
-        )
-        return VictimSamples(alone, beside)
-
-
-class CongestionResult(PatternResult, frozen=True):
-    """``load_list``: each load once, the control among them."""
-
-    subcommand: Literal["pattern congestion"]
-    victims: Ranks
-    aggressors: Ranks
-    aggressor_bytes: Size
-    rounds: Positive
-    load_list: tuple[AggressorLoad, ...] = field(name="loads")
-
-    def __post_init__(self) -> None:
-        require(self.victims + self.aggressors == self.ranks, f"victims: with the aggressors {self.ranks} ranks")
-        require(min(self.victims, self.aggressors) >= 2, "victims: two or more, and two aggressors or more")
-        require(len(self.loads) == len(self.load_list), "loads: each load once")
-        require(CONTROL in self.loads, f"loads: the control {CONTROL} among the loads")
-        for load in self.load_list:
-            require(len(load.operations) == self.rounds, f"operations: a number for each of {self.rounds} rounds")
-            for samples in (load.latency, load.bandwidth, load.allreduce):
-                counts = {len(samples.alone_us), len(samples.beside_us)}
-                all_of_it = self.rounds * self.iterations
-                require(counts == {all_of_it}, f"alone_us, beside_us: lists of {all_of_it} times")
-
-    @property
-    def loads(self) -> dict[str, AggressorLoad]:
-        return {one.load: one for one in self.load_list}
-
-    def above_control(self) -> list[tuple[str, str]]:
-        """Return (load, pattern) where the impact of every round exceeds the control's impact in every round."""
-        samples = {name: load.samples for name, load in self.loads.items()}
-        highest = {pattern: max(of.impacts_of_rounds()) for pattern, of in samples.pop(CONTROL).items()}
-        return [
-            (name, pattern)
-            for name, by_pattern in samples.items()
-            for pattern, of in by_pattern.items()
-            if min(of.impacts_of_rounds()) > highest[pattern]
-        ]
-
-
-def _percentile(values: Iterable[float], percent: int) -> float:
-    """Return the smallest value that at least ``percent`` % of all values do not exceed."""
-    ordered = sorted(values)
-    return ordered[-(-percent * len(ordered) // 100) - 1]
-

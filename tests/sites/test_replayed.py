@@ -31,7 +31,6 @@ UNPROVED = {
     ("HplNvidia", "scale=one_node"): "no recording of NVIDIA's HPL on one node",
     ("NumaAffinity", ""): "a program of this repository that needs nodes of several NUMA domains",
     ("BitSweepDose", ""): IN_FULL,
-    ("Congestion", ""): IN_FULL,
     ("EmtIoNode", ""): IN_FULL,
 }
 

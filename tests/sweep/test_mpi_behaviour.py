@@ -18,7 +18,6 @@ SMALL = {
     "any-source --bytes=1003 --most-sources=1": (3, mpi_behaviour.AnySourceResult.read),
     "threads --level=multiple --threads=1,2": (2, partial(mpi_behaviour.threads, expect_threads=[1, 2])),
     "memory": (5, mpi_behaviour.MemoryResult.read),
-    "persistent --sizes=8,1003": (2, partial(mpi_behaviour.PersistentResult.read, sizes=[8, 1003])),
     "matching --depths=0,3,40": (2, partial(mpi_behaviour.MatchingResult.read, depths=[0, 3, 40])),
 }
 #: Those in which rank 1 sends by MPI_Send, whose message can be lost.
@@ -88,7 +87,7 @@ def test_each_level_of_thread_support_is_asked_for(program, tmp_path, level):
     assert found.asked == level
 
 
-@pytest.mark.parametrize("words", ["threads", "persistent", "matching"])
+@pytest.mark.parametrize("words", ["threads", "matching"])
 def test_a_pair_has_two_ranks(program, tmp_path, words):
     done = program(words, ranks=3, cwd=tmp_path, ok=False)
     assert done.returncode != 0

@@ -44,29 +44,6 @@ def test_what_arrives_is_right(program, folder, words):
     assert (found.iterations, found.run.nodes, found.simulated) == (2, 3, False)
 
 
-# Nodes of two ranks; every second node loads the network.
-CONGESTION = ("--ranks-per-node=2", "--iterations=2", "congestion", "--rounds=1", "--aggressor-bytes=1000")
-
-
-def test_victims_and_aggressors_of_every_load(program, folder):
-    loads = ["compute", "all-to-all", "incast", "put-incast", "broadcast"]
-    done = program(*CONGESTION, f"--loads={','.join(loads)}", ranks=4, cwd=folder)
-    found = patterns.CongestionResult.read(done.stdout, ranks=4)
-    assert (found.victims, found.aggressors, list(found.loads)) == (2, 2, loads)
-
-
-def test_a_flipped_bit_of_a_victim_is_said(program, folder, monkeypatch):
-    monkeypatch.setenv("PLANTED", "flip")
-    done = program.planted("sender")(*CONGESTION, "--loads=compute", ranks=4, cwd=folder, ok=False)
-    assert done.returncode != 0
-    assert "wrong payload: 1 of" in done.stderr
-
-
-def test_congestion_without_aggressors_is_refused(program, folder):
-    done = program("--ranks-per-node=4", "congestion", ranks=4, cwd=folder, ok=False)
-    assert "congestion needs two victims and two aggressors on separate nodes: found 4 and 0" in done.stderr
-
-
 @pytest.mark.parametrize("ranks", [2, 4, 5, 6])
 def test_a_barrier_of_any_number_of_ranks(program, folder, ranks):
     done = program("--iterations=1", "barrier", "--algorithm=recursive-doubling", ranks=ranks, cwd=folder)

@@ -92,7 +92,7 @@ PARTITION_FEATURES = {
     PATTERNS: "runs communication patterns: random ring, barriers by puts, irregular exchanges",
     LARGE_PUTS: "can do one-sided puts of megabytes between nodes, for instance with RDMA; over TCP, Open MPI's "
     "component pt2pt hangs in such puts",
-    CONGESTION: "has four nodes or more: measures one half while the other half loads the network",
+    CONGESTION: "has ten nodes or more: measures some of them while the others load the network",
     RAILS: "has several adapters in a node and measures each alone; needs the key `rails`",
     SHARP: "has switches that reduce (SHARP); variables of its environments switch it on",
     MPI_BEHAVIOUR: "measures the behaviour of its MPI libraries: any source, threads, memory, matching",
@@ -121,6 +121,8 @@ ENVIRONMENT_FEATURES = {
         "the complete OSU Micro-Benchmarks in C; Kappa uses `-c` if a program accepts it"
     ),
     "osu-persistent": EnvironmentFeature("the persistent collectives, which need an MPI of version 4"),
+    "osu-start": EnvironmentFeature("`osu_latency_persistent`, of OSU 7.3 or newer"),
+    "gpcnet": EnvironmentFeature("`network_load_test` of GPCNeT"),
     "osu-cuda": EnvironmentFeature("the suite with `-d cuda`; Kappa uses `-c` here as well"),
     "hpl": EnvironmentFeature("`xhpl` or `hpcc`", "hpl"),
     "hpcc": EnvironmentFeature("`hpcc`"),
@@ -172,4 +174,4 @@ NEEDS_FEATURE = {
 # Feature -> the smallest number of nodes of a partition with it.
 NODES_OF_FEATURE = {
     scale.feature: scale.nodes for scale in (*PLACEMENTS.values(), *RANK_COUNTS.values()) if (scale.nodes or 1) > 1
-} | {CONGESTION: 4}
+} | {CONGESTION: 10}

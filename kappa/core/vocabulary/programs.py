@@ -27,6 +27,8 @@ OF_FEATURE = {
         "osu_init", "osu_hello",
     ],
     "osu-persistent": PERSISTENT,
+    "osu-start": ["osu_latency_persistent"],
+    "gpcnet": ["network_load_test"],
     "osu-cuda": _PAIRS,
     "hpl": ["xhpl", "hpcc"],
     "hpcc": ["hpcc"],

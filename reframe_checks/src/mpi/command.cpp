@@ -69,10 +69,6 @@ std::vector<Subcommand> define(CLI::App& app) {
         before_init->before_init_kib = memory_kib();
         return false;
     };
-    one("persistent", "persistent operations compared with ordinary non-blocking operations", persistent, [](CLI::App& sub, Persistent& own) {
-        sub.add_option("--sizes", own.sizes, "of a message, bytes")->delimiter(',')->check(CLI::Range(1, 1 << 28))
-            ->capture_default_str();
-    });
     one("matching", "latency over the depth of the queues of messages and receives", matching, [](CLI::App& sub, Matching& own) {
         sub.add_option("--depths", own.depths)->delimiter(',')->check(CLI::Range(0, 30'000))->capture_default_str();
     });

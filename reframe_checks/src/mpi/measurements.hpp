@@ -30,11 +30,6 @@ struct Memory {
 };
 void memory(const Run& run, const Memory& options);
 
-struct Persistent {
-    std::vector<int> sizes = {8, 1 << 16};
-};
-void persistent(const Run& run, const Persistent& options);
-
 struct Matching {
     std::vector<int> depths = {0, 1, 4, 16, 64, 256, 1024};
 };

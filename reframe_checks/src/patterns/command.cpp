@@ -58,15 +58,6 @@ void add_allreduce(CLI::App& app, AllReduce& allreduce) {
         ->check(CLI::Range(8, 1 << 28))->capture_default_str();
 }
 
-void add_congestion(CLI::App& app, Congestion& congestion) {
-    app.add_option("--loads", congestion.loads, "loads, one after the other")->delimiter(',')
-        ->check(CLI::IsMember({"compute", "all-to-all", "incast", "put-incast", "broadcast"}))->capture_default_str();
-    app.add_option("--victims", congestion.victims, "share of the nodes that are victims")->check(CLI::Range(0.001, 0.999))->capture_default_str();
-    app.add_option("--aggressor-bytes", congestion.aggressor_bytes, "of an aggressor's message")
-        ->check(CLI::Range(1, 1 << 26))->capture_default_str();
-    app.add_option("--rounds", congestion.rounds, "rounds of samples alone and beside a load")->check(CLI::Range(1, 1000))->capture_default_str();
-}
-
 }  // namespace
 
 std::vector<Subcommand> define(CLI::App& app) {
@@ -94,7 +85,6 @@ std::vector<Subcommand> define(CLI::App& app) {
         one("particles", "puts of particles after a domain decomposition", particles, add_particles),
         one("neighbour", "messages on a task graph", neighbour, add_neighbour),
         one("allreduce", "sums over all ranks", allreduce, add_allreduce),
-        one("congestion", "latency, bandwidth and sums of some nodes while the others load the network", congestion, add_congestion),
     };
 }
 

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "common/run.hpp"
 
@@ -44,13 +43,5 @@ struct AllReduce {
     int segment_bytes = 1 << 15;
 };
 void allreduce(const Run& run, const AllReduce& options);
-
-struct Congestion {
-    std::vector<std::string> loads = {"compute", "all-to-all", "incast", "broadcast"};
-    double victims = 0.5;
-    int aggressor_bytes = 1 << 16;
-    int rounds = 5;
-};
-void congestion(const Run& run, const Congestion& options);
 
 }  // namespace measure::patterns

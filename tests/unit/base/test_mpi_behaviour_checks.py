@@ -9,11 +9,9 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.measure import with_variables
 from reframe_checks.network.mpi_behaviour import (
-    DEPTHS,
     RESULT_FILE,
     WINDOW_SIZES,
     MpiAnySource,
-    MpiMatching,
     MpiSharedWindow,
 )
 from reframe_checks.network.mpi_memory import MpiMemory, MpiMemoryPreconnected, MpiMemoryUnreliable
@@ -119,14 +117,6 @@ def test_variables_of_the_site_are_set_for_the_preconnected_steps_alone():
     variables = StandIn(MpiMemoryPreconnected, current_environ=environ).variables_of
     assert with_variables(variables("preconnected-0.json"), ["mpi"]) == "env A=1 'B=two words' mpi"
     assert with_variables(variables("on_demand-0.json"), ["mpi", "a b"]) == "mpi 'a b'"
-
-
-def test_costs_of_matching(recorded):
-    found = mpi_behaviour.MatchingResult.read(recorded("mpi_behaviour/matching.json"), ranks=2, depths=DEPTHS)
-    check = StandIn(MpiMatching, results={RESULT_FILE: found})
-    check.record_series()
-    slower = min(found.series[-1].posted_us) - min(found.series[0].posted_us)
-    assert figure(MpiMatching, "posted_per_receive", check) == pytest.approx(1000 * slower / 1024)
 
 
 def test_collectives_are_held_against_those_through_a_window(recorded):

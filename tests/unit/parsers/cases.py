@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from kappa.core.ground.errors import InputError
 from kappa.core.vocabulary.node_states import NodeLine, nodes_of_partitions
+from reframe_checks.network import congestion
 from reframe_checks.parsers import (
     applications,
     core_programs,
@@ -32,6 +33,7 @@ from reframe_checks.parsers import (
     transport,
 )
 from reframe_checks.parsers.text import ParseError
+from reframe_checks.storage import shared_semantics
 from tests.unit.conftest import DATA
 
 T = TypeVar("T")
@@ -232,6 +234,7 @@ EMT_ALONE = [
 # Names of a program, of its machine and its options are texts without a second copy in the output.
 CASES = {
     "osu latency": osu_case("osu_latency", 1, 1 << 22),
+    "osu persistent latency": osu_case("osu_latency_persistent", 1, 1 << 20),
     "osu full": osu_case("osu_allreduce_full_validated", 4, 4096, alone=["[].title", "[].rows[][]"]),
     "osu message rate": osu_case("osu_mbw_mr", 1, 1 << 22),
     "osu barrier": Case(
@@ -368,16 +371,8 @@ CASES = {
             ),
         )
     },
-    "pattern congestion": Case(
-        "patterns/congestion.json",
-        as_asked(
-            partial(patterns.CongestionResult.read, ranks=4), "4 loads", lambda result: len(result.loads) == 4
-        ),
-        alone=[
-            ".run.mpi", ".aggressor_bytes", ".load_list[].operations[]",
-            *(f".load_list[].{of}.{key}[]" for of in patterns.VICTIM_PATTERNS for key in ("alone_us", "beside_us")),
-        ],
-    ),
+    "semantics": Case("semantics/four_nodes.txt", shared_semantics.parse),
+    "gpcnet": Case("gpcnet/ten_nodes.txt", partial(congestion.parse, ranks=10, nodes=10)),
     "mpi_behaviour any-source": Case(
         "mpi_behaviour/any_source.json", partial(mpi_behaviour.AnySourceResult.read, ranks=4),
         alone=[".run.mpi", ".message_bytes", *(f".series[].{key}[]" for key in ANY_SOURCE)],
@@ -405,10 +400,6 @@ CASES = {
                     ".series[].mpi_us[]", ".series[].shared_us[]", ".splines.shared.mib", ".splines.shared.pass_us[]",
                     ".splines.copies.mib",
                 ], [],
-            ),
-            (
-                "persistent", partial(mpi_behaviour.PersistentResult.read, ranks=2, sizes=[8, 65536]),
-                [".messages", ".series[].nonblocking_us[]", ".series[].persistent_us[]"], [],
             ),
             (
                 "matching", partial(mpi_behaviour.MatchingResult.read, ranks=2, depths=DEPTHS),

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from reframe_checks.parsers import core_programs, emt, pair_sweep, patterns, transport
+from reframe_checks.parsers import core_programs, emt, pair_sweep, transport
 from reframe_checks.parsers.text import ParseError
 from tests.unit.conftest import DATA
 from tests.unit.parsers.cases import CASES
@@ -149,28 +149,6 @@ def test_times_of_patterns(parsed):
     assert parsed("pattern allreduce").cpu_us.keys() == allreduce.sizes.keys()
 
 
-def test_impact_is_time_beside_over_time_alone():
-    samples = patterns.VictimSamples(((10, 20, 30), (10, 20, 40)), ((20, 40, 50), (60, 60, 400)))
-    assert (samples.impact(), samples.impact(99)) == (50 / 20, 400 / 40)
-    assert samples.impacts_of_rounds() == (2, 3)
-
-
-@pytest.mark.parametrize(
-    ("load", "rounds", "above"), [("incast", 2, [("incast", "bandwidth")]), ("incast", 1, []), ("compute", 2, [])]
-)
-def test_what_lies_above_the_control_in_each_round_is_named(parsed, load, rounds, above):
-    def slower(document):
-        """The bandwidth's samples beside ``load`` take three times those alone, in so many rounds of three samples."""
-        for entry in document["loads"]:
-            for pattern in patterns.VICTIM_PATTERNS:
-                entry[pattern]["beside_us"] = list(entry[pattern]["alone_us"])
-            if entry["load"] == load:
-                found = entry["bandwidth"]
-                found["beside_us"][: 3 * rounds] = [3 * us for us in found["alone_us"][: 3 * rounds]]
-
-    assert parsed("pattern congestion", slower).above_control() == above
-
-
 def test_several_threads_are_there_only_where_mpi_gives_multiple(parsed):
     found = parsed("mpi_behaviour threads")
     assert (found.asked, found.provided, found.counts_of_threads) == ("multiple", "multiple", (1, 2, 4))
@@ -256,15 +234,10 @@ CONTRADICTIONS = [
     ("pattern neighbour", lambda d: d.update(lines=2), "for each pair"),
     ("pattern simulated_allreduce", lambda d: d.update(aggregators=0), "aggregators: some in the network"),
     ("pattern simulated_allreduce", lambda d: d["run"].update(simulated=False), "cpu_us"),
-    ("pattern congestion", lambda d: d.update(victims=3), "with the aggressors 4 ranks"),
-    ("pattern congestion", lambda d: d["loads"].pop(0), "the control compute"),
-    ("pattern congestion", lambda d: d["loads"][1]["operations"].pop(), "each of 2 rounds"),
-    ("pattern congestion", lambda d: d["loads"][1]["latency"]["beside_us"].pop(), "lists of 6 times"),
     ("mpi_behaviour any-source", lambda d: d["series"].pop(), r"entries with \[1, 2, 3\] peers"),
     ("mpi_behaviour any-source", lambda d: d["series"][1]["expected_any_us"].pop(), "5 figures"),
     ("mpi_behaviour threads", lambda d: d["series"][0].update(messages_per_s=[1e9] * 5), "what 1 threads send"),
     ("mpi_behaviour memory", lambda d: d["series"][0].update(largest_kib=1), "no less than the median"),
-    ("mpi_behaviour persistent", lambda d: d["series"].reverse(), r"sizes: \[8, 65536\]"),
     ("mpi_behaviour shared_window", lambda d: d["series"].reverse(), "series: broadcast, gather, allreduce"),
     ("link_use", lambda d: d["busiest"].reverse(), "falling use"),
     ("link_use", lambda d: d["busiest"].pop(), "10 links"),
