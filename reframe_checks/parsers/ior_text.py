@@ -33,8 +33,8 @@ _FLAGS = re.compile(r"-([A-Za-z]{1,20})")
 _DIRECTIVES = {"o": "testfile", "D": "deadlineforstonewalling", "e": "fsync", "W": "checkwrite", "R": "checkread"}
 # An option is letters, a letter with its value, or a long option; a value may be a negative number.
 _OPTION = re.compile(
-    r"-[A-Za-z]{1,20}|-[A-Za-z]=?[0-9][\w.]{0,40}|-[a-zO]=.{1,4000}|-o/.{1,4000}|-O\w{1,40}=.{1,4000}|--[\w.-]{1,100}(?:=.{0,4000})?"
-    r"|-[0-9.]{1,20}"
+    r"-[A-Za-z]{1,20}|-[A-Za-z]=?[0-9][\w.]{0,40}|-[a-zO]=.{1,4000}|-o/.{1,4000}"
+    r"|-O\w{1,40}=.{1,4000}|--[\w.-]{1,100}(?:=.{0,4000})?|-[0-9.]{1,20}"
 )
 _NAMED = ("Began", "Command line", "Machine", "api", "test filename", "access", "type", "segments", "tasks",
           "clients per node", "repetitions", "Finished")  # fmt: skip
