@@ -212,6 +212,14 @@ class FailedCallError(Exception):
         self.nodes = nodes
 
 
+class NoAnswerError(Exception):
+    """A node does not answer any more; ``node`` and ``why``."""
+
+    def __init__(self, node, why):
+        super().__init__(node, why)
+        self.node, self.why = node, why
+
+
 class Leader:
     """Run the tests. ``failures``: test -> list of node, other node (the same if no other is involved), and why."""
 
@@ -223,10 +231,16 @@ class Leader:
         """Make calls on several nodes at once: node -> name and arguments. Return node -> value.
 
         :raises FailedCallError: a call failed.
+        :raises NoAnswerError: a node does not answer, for instance because the file system hangs there.
         """
+        answers = {}
         for node, (name, *arguments) in calls.items():
             send(self.connections[node], [name, arguments])
-        answers = {node: received(self.connections[node]) for node in calls}
+        for node, (name, *_) in calls.items():
+            try:
+                answers[node] = received(self.connections[node])
+            except OSError:
+                raise NoAnswerError(node, f"{name}: no answer in {self.limit_s + PATIENCE_S:g} s") from None
         failed = {node: answer["error"] for node, answer in answers.items() if "error" in answer}
         if failed:
             raise FailedCallError(failed)
@@ -254,22 +268,29 @@ class Leader:
         return self.all_see(test, writer, "see", name, text)
 
     def fail(self, test, node, other, why):
-        self.failures.setdefault(test, []).append([node, other, why])
+        self.failures[test].append([node, other, why])
 
     def run(self):
         """Run each test. If a call fails, try again with another node first: is it this node, or any?"""
-        for test in (self.visible, self.flock, self.fcntl, self.append, self.rename, self.exclusive, self.unlink):
-            self.failures[test.__name__] = []
+        tests = (self.visible, self.flock, self.fcntl, self.append, self.rename, self.exclusive, self.unlink)
+        self.failures = {test.__name__: [] for test in tests}
+        for test in tests:
             for _ in range(min(MOST_FAILURES, len(self.nodes))):
                 try:
                     test()
+                    self.release()
                     break
                 except FailedCallError as failed:
                     for node, why in failed.nodes.items():
                         self.fail(test.__name__, node, node, why)
                     self.nodes = self.nodes[1:] + self.nodes[:1]
-                finally:
-                    self.ask_all({node: ("release",) for node in self.nodes})
+                    self.release()
+                except NoAnswerError as lost:
+                    self.fail(test.__name__, lost.node, lost.node, lost.why)
+                    return
+
+    def release(self):
+        self.ask_all({node: ("release",) for node in self.nodes})
 
     def failed_enough(self, test):
         """Tell whether the test found as many failures as it takes to find the node: waits are long."""
@@ -310,7 +331,7 @@ class Leader:
             for other, got in self.ask_all({other: ("lock", kind, kind, 0) for other in self.others(node)}).items():
                 if got:
                     self.fail(kind, node, other, "both hold an exclusive lock")
-            self.ask_all({one: ("release",) for one in self.nodes})
+            self.release()
 
     def append(self):
         """Lines that all nodes append at the same time are all there."""

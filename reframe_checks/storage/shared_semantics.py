@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.core.record.evidence import Finding
 from kappa.node.semantics import LINES, MOST_RENAMES
@@ -83,6 +83,7 @@ class SharedSemantics(OncePerPartition, OnStorage, OnEachNode, SystemCheck):
     cache_defeat = "each change is read on the other nodes"
     informational = ["slowest_visible"]
 
+    not_promised = SiteVariable("", "text", "", "promises that the file system does not make, as `append` on NFS")
     visible_within_s = SiteVariable(5.0, "number", "s", "time within which other nodes must see a change after close")
 
     def most_bytes(self):
@@ -91,6 +92,8 @@ class SharedSemantics(OncePerPartition, OnStorage, OnEachNode, SystemCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
+        if unknown := sorted({*self.not_promised.split()} - {*PROMISES}):
+            raise ReframeError(f"not_promised: expected some of {', '.join(PROMISES)}; found {', '.join(unknown)}")
         self.executable = f"{node_program(self)} semantics"
         self.executable_opts = ['"$folder"', f"--limit={self.visible_within_s:g}"]
 
@@ -100,6 +103,8 @@ class SharedSemantics(OncePerPartition, OnStorage, OnEachNode, SystemCheck):
         self.require_all_nodes(found.nodes)
         self.slowest_s = found.slowest_s
         broken = {test: failures for test, failures in found.failures.items() if failures}
+        for test in {*self.not_promised.split()} & {*broken}:
+            self.notes = [*self.notes, f"not promised here: {PROMISES[test]} ({self.shown(broken.pop(test))})"]
         if broken:
             said = "; ".join(f"{PROMISES[test]} ({self.shown(failures)})" for test, failures in broken.items())
             node = node_in_all([one for failures in broken.values() for one in failures], found.nodes)

@@ -19,8 +19,12 @@ def output(nodes=NODES, slowest_s=0.01, **failures):
     return f"{text} {hashlib.sha256(text.encode()).hexdigest()}\n"
 
 
-def judged(text):
-    check = StandIn(SharedSemantics, target="shared", output_text=lambda: text, parsed=lambda parse, text: parse(text))
+def judged(text, **given):
+    check = StandIn(
+        SharedSemantics, target="shared", not_promised="", notes=[], output_text=lambda: text,
+        parsed=lambda parse, text: parse(text),
+    )  # fmt: skip
+    vars(check).update(given)
     try:
         check.judge_promises().evaluate()
     except SanityError as err:
@@ -58,6 +62,13 @@ def test_finding_is_of_the_node_or_of_the_target():
     [finding], said = judged(output(visible=full, append=full))
     assert (finding.kind, finding.name, finding.nodes) == ("target", "shared", ())
     assert "n1: write: No space left" in said
+
+
+def test_a_promise_that_the_site_excepts_is_only_noted():
+    lost = output(append=[["n2", "n1", "3 of 200 lines were lost"]])
+    assert judged(lost)[1]
+    assert judged(lost, not_promised="append rename") == ([], "")
+    assert judged(lost, not_promised="rename")[1]
 
 
 @pytest.mark.parametrize("text", [output(nodes=["n1", "n1"]), output(flock=[["n1", "n9", "x"]]), output(more=[])])

@@ -3,11 +3,13 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
 import pytest
 
+from kappa.node import semantics as semantics_module
 from reframe_checks.storage.shared_semantics import node_in_all
 
 NODES = ["n1", "n2", "n3"]
@@ -76,6 +78,17 @@ def test_a_node_that_sees_an_old_copy(semantics, tmp_path):
     record = semantics({"n3": mount}, path=target)
     assert failing(record).keys() >= {"visible", "flock", "append"}
     assert blamed(record) == "n3"
+
+
+def test_a_node_that_answers_no_more_is_named(monkeypatch):
+    monkeypatch.setattr(semantics_module, "PATIENCE_S", 0)
+    ours, theirs = zip(*(socket.socketpair() for _ in NODES), strict=True)
+    for connection in ours:
+        connection.settimeout(0.2)
+    leader = semantics_module.Leader(dict(zip(NODES, ours, strict=True)), 0.1)
+    leader.run()
+    assert leader.failures["visible"] == [["n1", "n1", "write: no answer in 0.1 s"]]
+    assert len(leader.failures) == 7 and theirs
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts")
