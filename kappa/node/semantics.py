@@ -32,7 +32,7 @@ MOST_BYTES = 1 << 24
 GREETING_S = 5
 
 
-class Calls:
+class FileCallsOfNode:
     """The calls on files of the folder that this node makes for the leader. Each returns what JSON can hold."""
 
     def __init__(self, folder):
@@ -391,7 +391,7 @@ def print_semantics(path, limit_s, folder, wait):
     :param limit_s: time for a change to become visible. :param folder: the tasks meet in a folder of their step in it.
     :param wait: for the other tasks, in s.
     """
-    (task, tasks), calls, own = task_and_tasks(), Calls(path), {"node": host(), "addresses": own_addresses()}
+    (task, tasks), calls, own = task_and_tasks(), FileCallsOfNode(path), {"node": host(), "addresses": own_addresses()}
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if task == 0:
         listener.bind(("", 0))

@@ -51,7 +51,7 @@ class SiteVariable(DescribedVariable):
         super().__init__(*_TYPES[self.described.type], value=value)
 
 
-class Case(rfm.RegressionTestPlugin):
+class CheckCase(rfm.RegressionTestPlugin):
     """One case: parameters, needs, layout of ranks, tunables, simulated fabric, and cost.
 
     ``scaled.py`` and ``on_storage.py`` have the parameters that most checks share: scale, placement, storage target.

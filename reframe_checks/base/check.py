@@ -2,9 +2,9 @@
 
 - ``case.py``: where and how large; ``measure.py``: commands, metrics, references; ``evidence.py``: what the check
   concludes from the output; ``watch.py``: what watches the job.
-- ReFrame runs the hooks of a phase in this order: those of ``SpackPrograms``, ``Case``, ``Watch``, ``Evidence`` and
-  ``Measure``, then those of the check's own bases and of the check; hooks that are ``always_last`` in the opposite
-  order, after all others.
+- ReFrame runs the hooks of a phase in this order: those of ``SpackPrograms``, ``CheckCase``, ``CheckWatch``,
+  ``CheckEvidence`` and ``CheckMeasure``, then those of the check's own bases and of the check; hooks that are
+  ``always_last`` in the opposite order, after all others.
 - Bases that a check adds before ``KappaCheck``: ``scaled.py`` (scales, placements, all cores, GPUs), ``on_storage.py``
   (storage targets), ``many_nodes.py`` (one job measures many nodes, each alone), ``same_bits.py`` (equal bits).
 """
@@ -14,10 +14,10 @@ import shlex
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from reframe_checks.base.case import Case
+from reframe_checks.base.case import CheckCase
 from reframe_checks.base.case_journal import keep_journal
-from reframe_checks.base.evidence import Evidence
-from reframe_checks.base.measure import Measure
+from reframe_checks.base.evidence import CheckEvidence
+from reframe_checks.base.measure import CheckMeasure
 from reframe_checks.base.patient_slurm import outlast_slurm, wait_at_limit
 from reframe_checks.base.reframe_internals import (
     ask_slurm_less,
@@ -27,7 +27,7 @@ from reframe_checks.base.reframe_internals import (
     require_tested,
 )
 from reframe_checks.base.spack import SpackPrograms
-from reframe_checks.base.watch import Watch
+from reframe_checks.base.watch import CheckWatch
 
 require_tested(rfm.VERSION)
 look_for_who_is_warned_only_to_warn()
@@ -39,7 +39,7 @@ free_places_of_failed_cases()
 keep_journal()
 
 
-class SystemCheck(rfm.RunOnlyRegressionTest, Measure, Evidence, Watch, Case, special=True):
+class SystemCheck(rfm.RunOnlyRegressionTest, CheckMeasure, CheckEvidence, CheckWatch, CheckCase, special=True):
     """A run-only check of the system itself; it runs no program of an environment.
 
     Leaf classes define ``family``, ``needs_*``, the command, the sanity function and the metrics.

@@ -38,7 +38,7 @@ MOST_OF_A_LINE, MAX_ERROR_CHARS = 160, 300
 _ERROR = re.compile(r"(?!srun: |slurmstepd)(?=.*\berror\b)", re.IGNORECASE)
 
 
-class Evidence(rfm.RegressionTestPlugin):
+class CheckEvidence(rfm.RegressionTestPlugin):
     """What the job wrote, and what the check concludes from it besides its metrics.
 
     All evidence is written with the structures of ``kappa.core.record.evidence``, which also read reports; the

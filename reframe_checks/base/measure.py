@@ -40,7 +40,7 @@ MOST_IN_SCRIPT = 3
 IN_IMAGE, SCRIPT = "in_image", "call"
 
 
-class Measure(rfm.RegressionTestPlugin):
+class CheckMeasure(rfm.RegressionTestPlugin):
     """Commands, metrics and references.
 
     ================  ================================================  ==============================================

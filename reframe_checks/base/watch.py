@@ -58,7 +58,7 @@ MAX_LOAD_BYTES = 2**24
 MACHINE = "this machine"
 
 
-class Watch(rfm.RegressionTestPlugin):
+class CheckWatch(rfm.RegressionTestPlugin):
     """Watch the job while it measures.
 
     ==============  ==================================================  ==============================================

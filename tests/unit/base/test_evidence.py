@@ -10,7 +10,7 @@ import pytest
 from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import Finding, Measurement
 from kappa.core.record.reframe_report import RecordedCase
-from reframe_checks.base.evidence import Evidence as Recorder
+from reframe_checks.base.evidence import CheckEvidence as Recorder
 from tests.stand_in import StandIn
 
 

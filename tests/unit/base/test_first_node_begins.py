@@ -7,7 +7,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.errors import InputError
 from reframe_checks.base import watch
-from reframe_checks.base.watch import Watch
+from reframe_checks.base.watch import CheckWatch
 from tests.stand_in import StandIn
 
 
@@ -20,7 +20,7 @@ def ended(tmp_path, monkeypatch):
     def look(state="FAILED", nodelist=("node3", "node4")):
         job = types.SimpleNamespace(stdout="rfm_job.out", stderr="rfm_job.err", nodelist=list(nodelist), state=state)
         check = StandIn(
-            Watch, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
+            CheckWatch, stagedir=str(tmp_path), job=job, is_dry_run=lambda: False,
             blame=lambda how, nodes: blamed.append(nodes),
         )  # fmt: skip
         check.say_who_did_not_begin()
